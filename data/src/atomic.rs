@@ -83,18 +83,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_replaced_and_no_other_file_remains() {
+    fn a_file_is_replaced_no_other_file_remains_and_a_missing_folder_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.txt");
         write(&path, b"old").unwrap();
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_missing_folder_is_named() {
-        let dir = tempfile::tempdir().unwrap();
         let e = format!("{:#}", write(&dir.path().join("no/a.txt"), b"").unwrap_err());
         assert!(e.contains("a.txt") && e.contains("could not be written"), "{e}");
     }

@@ -204,33 +204,24 @@ impl<F: Fn(usize, Cloud) -> Result<Cloud> + Send + Sync> CloudSource for View<F>
 }
 
 impl Dataset {
-    /// The same set with clouds that `change` makes of each record's index and cloud, whenever it is read.
-    pub(crate) fn map(&self, change: impl Fn(usize, Cloud) -> Result<Cloud> + Send + Sync + 'static) -> Self {
-        let source = Arc::new(View {
-            whole: self.clone(),
-            kept: (0..self.len()).collect(),
-            change,
-        });
+    /// The records `kept`, with clouds that `change` makes of each record's new index and cloud, whenever it is read.
+    fn view(
+        &self,
+        kept: Vec<usize>,
+        change: impl Fn(usize, Cloud) -> Result<Cloud> + Send + Sync + 'static,
+    ) -> Self {
+        let records = kept.iter().map(|&i| self.records[i].clone()).collect();
+        let whole = self.clone();
         Self {
-            source,
+            records: Arc::new(records),
+            source: Arc::new(View { whole, kept, change }),
             ..self.clone()
         }
     }
 
-    /// The records `kept`, with the digest `digest`.
-    fn select(&self, kept: Vec<usize>, digest: String) -> Self {
-        let records = kept.iter().map(|&i| self.records[i].clone()).collect();
-        let source = Arc::new(View {
-            whole: self.clone(),
-            kept,
-            change: |_, cloud| Ok(cloud),
-        });
-        Self {
-            records: Arc::new(records),
-            digest,
-            source,
-            ..self.clone()
-        }
+    /// The same set with clouds that `change` makes of each record's index and cloud, whenever it is read.
+    pub(crate) fn map(&self, change: impl Fn(usize, Cloud) -> Result<Cloud> + Send + Sync + 'static) -> Self {
+        self.view((0..self.len()).collect(), change)
     }
 
     /// The same set whose records have the labels `numbers[species]`, and these `species`.
@@ -283,14 +274,17 @@ impl Dataset {
             names.join(", ")
         );
         let digest = Sha256::digest(format!("{} {names:?} {min_points}", self.digest));
-        let digest = digest.iter().map(|b| format!("{b:02x}")).collect();
-        Ok(self.select(kept, digest).renumbered(&number, &names))
+        let mut subset = self.view(kept, |_, cloud| Ok(cloud)).renumbered(&number, &names);
+        subset.digest = digest.iter().map(|b| format!("{b:02x}")).collect();
+        Ok(subset)
     }
 
     /// The set without the records of `left_out`, ascending. It has no digest.
     pub(crate) fn without(&self, left_out: &[usize]) -> Self {
         let kept = (0..self.len()).filter(|i| left_out.binary_search(i).is_err());
-        self.select(kept.collect(), String::new())
+        let mut rest = self.view(kept.collect(), |_, cloud| Ok(cloud));
+        rest.digest = String::new();
+        rest
     }
 
     /// The same clouds with the label numbers of `species`, those of a model.
@@ -331,46 +325,28 @@ impl Dataset {
 mod tests {
     use super::*;
 
-    fn set() -> Dataset {
-        Dataset::of_clouds(
-            (0..12)
-                .map(|i| Cloud::from_points(vec![[i as f32; 3]; i]))
-                .collect(),
-        )
-    }
-
     #[test]
     fn a_subset_keeps_labels_and_clouds_together() {
-        let part = set().subset(&["oak".into(), "ash".into()], 6).unwrap();
+        let set = Dataset::of_clouds(Vec::from_iter(
+            (0..12).map(|i| Cloud::from_points(vec![[i as f32; 3]; i])),
+        ));
+        let part = set.subset(&["oak".into(), "ash".into()], 6).unwrap();
         assert_eq!(part.species, ["oak", "ash"]);
-        let trees: Vec<_> = part
-            .records
-            .iter()
-            .map(|r| (r.tree.as_str(), r.species))
-            .collect();
-        assert_eq!(trees, [("t6", 1), ("t8", 0), ("t9", 1), ("t11", 0)]);
+        let trees = part.records.iter().map(|r| (r.tree.as_str(), r.species));
+        let expected = [("t6", 1), ("t8", 0), ("t9", 1), ("t11", 0)];
+        assert_eq!(Vec::from_iter(trees), expected);
         assert_eq!(part.cloud(3).unwrap().len(), 11);
-        assert_ne!(part.digest, set().digest);
-    }
-
-    #[test]
-    fn relabelled_clouds_have_the_models_numbers() {
+        assert_ne!(part.digest, set.digest);
         let model = ["oak", "elm", "ash", "beech"].map(String::from);
-        let labels: Vec<usize> = set()
-            .relabel(&model)
-            .unwrap()
-            .records
-            .iter()
-            .map(|r| r.species)
-            .collect();
-        assert_eq!(labels[..3], [2, 3, 0]);
-        assert!(set().relabel(&model[..2]).is_err());
-    }
-
-    #[test]
-    fn an_unknown_species_and_an_empty_rest_are_errors() {
-        let e = set().subset(&["elm".into()], 1).unwrap_err().to_string();
-        assert!(e.contains("'elm'") && e.contains("ash, beech, oak"), "{e}");
-        assert!(set().subset(&[], 99).unwrap_err().to_string().contains("is left"));
+        let records = set.relabel(&model).unwrap().records;
+        assert_eq!([0, 1, 2].map(|i| records[i].species), [2, 3, 0]);
+        assert!(set.relabel(&model[..2]).is_err());
+        for (species, least, part) in [
+            ("elm", 1, "'elm': it has ash, beech, oak"),
+            ("oak", 99, "is left"),
+        ] {
+            let e = set.subset(&[species.into()], least).unwrap_err().to_string();
+            assert!(e.contains(part), "{e}");
+        }
     }
 }

@@ -19,7 +19,7 @@ mod random;
 pub mod sample;
 mod scanner;
 pub mod shard;
-pub mod species;
+mod species;
 pub mod split;
 
 pub use cache::cache_folder;

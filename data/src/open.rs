@@ -1,7 +1,6 @@
 //! Opens a data set of any kind.
 
 use std::{
-    fmt::Write as _,
     fs,
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
@@ -12,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Dataset,
-    import::{self, Kind, Options, Plan, Progress},
+    import::{self, Options, Plan, Progress},
     shard,
 };
 
@@ -50,30 +49,27 @@ pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     } = opening;
     let kind = import::detect(path)?;
     let plan = import::plan(kind, path, &options)?;
-    let kept = cache.join(format!("{}-{}", plan.name, key(path, kind, &plan, &options)));
+    let kept = cache.join(format!("{}-{}", plan.name, key(path, kind.name, &plan, &options)));
     if is_shards(&kept) {
         match shard::open(&kept) {
             Ok(data) => return Ok(data),
             Err(e) => tell(&format!("{}: imported again because {e:#}", path.display())),
         }
     }
+    let (at, trees, species) = (path.display(), plan.trees(), plan.species.len());
+    let (name, to) = (kind.name, kept.display());
     tell(&format!(
-        "{}: recognised as {kind}, {} trees of {} species; imported once into {}",
-        path.display(),
-        plan.trees(),
-        plan.species.len(),
-        kept.display()
+        "{at}: recognised as {name}, {trees} trees of {species} species; imported once into {to}"
     ));
     plan.notes.iter().for_each(|note| tell(&format!("  {note}")));
     let (report, _) = import::to_shards(plan, kind, &options, &kept, progress)
-        .with_context(|| format!("importing {}", path.display()))?;
+        .with_context(|| format!("importing {at}"))?;
     for warning in report.warnings() {
         tell(&format!("  warning: {warning}"));
     }
-    if let (true, Some(most)) = (report.thinned > 0, options.max_points) {
+    if let (thinned @ 1.., Some(most)) = (report.thinned, options.max_points) {
         tell(&format!(
-            "  {} clouds thinned to {most} points; `canopy data import` keeps all",
-            report.thinned
+            "  {thinned} clouds thinned to {most} points; `canopy data import` keeps all"
         ));
     }
     shard::open(&kept)
@@ -84,7 +80,7 @@ fn is_shards(path: &Path) -> bool {
 }
 
 /// A key that changes with the files, their sizes and times, and the options, so that the cache is never outdated.
-fn key(path: &Path, kind: Kind, plan: &Plan, options: &Options) -> String {
+fn key(path: &Path, kind: &str, plan: &Plan, options: &Options) -> String {
     let mut hash = Sha256::new();
     let home = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     hash.update(format!("1 {home:?} {kind} {options:?} {:?}", plan.species));
@@ -100,9 +96,8 @@ fn key(path: &Path, kind: Kind, plan: &Plan, options: &Options) -> String {
     for record in plan.records() {
         hash.update(format!("{record:?}"));
     }
-    let mut hex = String::new();
-    for byte in &hash.finalize()[..8] {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    hash.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_visible_points_are_on_one_side_of_a_plane_and_keep_their_echo() {
+    fn the_visible_points_are_on_one_side_of_a_plane_and_depend_on_seed_and_record_only() {
         let (whole, part) = (set().cloud(0).unwrap(), set().partial(0.4, 7));
         let mut lengths = Vec::new();
         for record in 0..20 {
@@ -63,28 +63,21 @@ mod tests {
             let farthest = cloud.xyz.iter().map(along).fold(f64::MIN, f64::max);
             let nearer = whole.xyz.iter().filter(|p| along(p) <= farthest).count();
             assert_eq!(nearer, cloud.len());
+            assert_eq!(cloud, set().partial(0.4, 7).cloud(record).unwrap());
             lengths.push(cloud.len());
         }
         assert!(lengths.iter().any(|&n| n != lengths[0]), "all shares are equal");
+        assert_ne!(part.cloud(3).unwrap(), set().partial(0.4, 8).cloud(3).unwrap());
+        assert_eq!(set().partial(1.0, 7).cloud(3).unwrap(), whole);
     }
 
     #[test]
     fn a_part_has_an_extent_if_the_cloud_has_one() {
         let two = Cloud::from_points(vec![[0.0; 3], [1.0; 3]]);
-        let set = Dataset::of_clouds(vec![two; 20]);
-        let part = set.partial(0.1, 7);
+        let part = Dataset::of_clouds(vec![two; 20]).partial(0.1, 7);
         for record in 0..20 {
             assert!(part.cloud(record).unwrap().has_extent());
         }
-    }
-
-    #[test]
-    fn the_part_depends_on_seed_and_record_only() {
-        let of = |seed, record| set().partial(0.4, seed).cloud(record).unwrap();
-        assert_eq!(of(7, 3), of(7, 3));
-        assert_ne!(of(7, 3), of(8, 3));
-        assert_ne!(of(7, 3), of(7, 4));
-        assert_eq!(set().partial(1.0, 7).cloud(3).unwrap(), set().cloud(3).unwrap());
         assert_eq!(visible(&[[1.0; 3]], 0.0, &mut Philox::new(1, 1)), [0]);
         assert!(visible(&[], 0.5, &mut Philox::new(1, 1)).is_empty());
     }

@@ -27,27 +27,9 @@ const GOOD: f64 = 1.05;
 /// Least number of points of a full-resolution scan.
 const FULL: usize = 1_000_000;
 
-/// A set in memory: its records, and for each its cloud.
-#[derive(Debug)]
-pub struct Made {
-    /// The scans' records, in an order that is independent of species.
-    pub records: Vec<TreeRecord>,
-    /// The clouds, in the records' order.
-    pub clouds: Vec<Cloud>,
-}
-
-impl Made {
-    /// The set in memory, with its digest.
-    pub fn dataset(self) -> Result<Dataset> {
-        let (name, source) = ("builtin".to_owned(), Arc::new(self.clouds));
-        let mut set = Dataset::new(name, species_names(), self.records, String::new(), source);
-        set.digest = shard::digest(&set)?;
-        Ok(set)
-    }
-}
-
-/// Generates and scans every tree of `config` on all threads. `progress` is called with (scans done, all scans).
-pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Made> {
+/// Generates and scans every tree of `config` on all threads: a set in memory, in an order that does not depend on the species.
+/// `progress` is called with (scans done, all scans).
+pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Dataset> {
     let seed = config.seed;
     let planned: Vec<Planned> = (0..config.trees).map(|i| plan::tree(seed, i)).collect();
     // Tree, and which of its scans.
@@ -73,8 +55,16 @@ pub fn make(config: &Config, progress: &(dyn Fn(usize, usize) + Sync)) -> Result
         Ok((record, draw(&cloud, config.points, &mut order)))
     };
     let made = jobs.par_iter().map(one).collect::<Result<Vec<_>>>()?;
-    let (records, clouds) = made.into_iter().unzip();
-    Ok(Made { records, clouds })
+    let (records, clouds): (_, Vec<Cloud>) = made.into_iter().unzip();
+    let mut set = Dataset::new(
+        "builtin".into(),
+        species_names(),
+        records,
+        String::new(),
+        Arc::new(clouds),
+    );
+    set.digest = shard::digest(&set)?;
+    Ok(set)
 }
 
 /// Tree `index` grown, with its neighbours; and its true measures.
@@ -92,9 +82,10 @@ fn scene(seed: u64, index: usize, planned: &Planned) -> (Scene, Inventory) {
             site if site < GOOD => Site::Medium,
             _ => Site::Good,
         },
-        season: match standing.leaves {
-            true => Season::Summer,
-            false => Season::Winter,
+        season: if standing.leaves {
+            Season::Summer
+        } else {
+            Season::Winter
         },
     };
     (Scene::new(&tree, &species.habit, neighbours), inventory)
@@ -136,7 +127,11 @@ fn draw(cloud: &Cloud, points: usize, rng: &mut Philox) -> Cloud {
     cloud.select(&order[..points])
 }
 
-/// Every point of the first scan of tree `index`.
+/// The first scan of tree `index` of the forest of `seed`, with all its points: more than a million. Heights are metres above
+/// the tree's foot.
+///
+/// # Errors
+/// Returns an error if the scan has too few points, which would be a bug of the scanner.
 pub fn full_scan(seed: u64, index: usize) -> Result<Cloud> {
     Ok(scanned(seed, index, &plan::tree(seed, index), 0, FULL)?.0)
 }

@@ -2,18 +2,22 @@
 //!
 //! It needs no download. The same seed gives a bit-identical set on every machine.
 
-mod cache;
 mod make;
 mod plan;
 #[cfg(test)]
 mod tests;
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::{Cloud, Dataset, shard, species::SPECIES};
+use crate::{Dataset, shard, species::SPECIES};
+
+pub use make::full_scan;
 
 /// Version of the generator. Any change of its output increments it, so that old caches are not used.
 pub const GENERATOR: u32 = 4;
@@ -46,8 +50,6 @@ pub struct Loaded {
     pub dataset: Dataset,
     /// Warning for the user if the set could not be cached: the next run generates it again.
     pub warning: Option<String>,
-    /// Whether the set came from the cache.
-    pub cached: bool,
 }
 
 /// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
@@ -66,40 +68,48 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         config.trees <= 1_000_000 && config.points <= 100_000,
         "a set of {config:?} is too large to hold"
     );
-    let path = cache::path(config, cache_dir);
-    let cached = || {
-        let dataset = cache::open(config, &path).ok()?;
-        Some(Loaded {
-            dataset,
-            warning: None,
-            cached: true,
-        })
-    };
-    if let Some(loaded) = cached() {
-        return Ok(loaded);
+    let path = cached_at(config, cache_dir);
+    let loaded = |dataset, warning| Ok(Loaded { dataset, warning });
+    if let Ok(dataset) = open(config, &path) {
+        return loaded(dataset, None);
     }
     let made_dir =
         fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot create", cache_dir.display()));
-    let lock = cache::lock(&path);
+    // So that two programs do not generate the same set at the same time. On a file system without locks both do, which only
+    // wastes time.
+    let lock = File::create(path.with_extension("lock")).and_then(|file| file.lock().map(|()| file));
     // Another program may have written it while this one waited for the lock.
-    if let Some(loaded) = cached() {
-        return Ok(loaded);
+    if let Ok(dataset) = open(config, &path) {
+        return loaded(dataset, None);
     }
-    if lock.is_some() {
+    if lock.is_ok() {
         // A folder that cannot be removed is reported below.
         let _ = fs::remove_dir_all(&path);
     }
-    let dataset = make::make(config, progress)?.dataset()?;
+    let dataset = make::make(config, progress)?;
     let written = made_dir.and_then(|()| shard::write(&dataset, meta(config), &path, &mut |_| Ok(())));
     let warning = written.err().map(|e| {
         format!("the built-in set is not kept on disk, so the next run will generate it again: {e:#}")
     });
     drop(lock);
-    Ok(Loaded {
-        dataset,
-        warning,
-        cached: false,
-    })
+    loaded(dataset, warning)
+}
+
+/// The folder of `config` in `dir`. Another configuration or generator has another folder.
+fn cached_at(config: &Config, dir: &Path) -> PathBuf {
+    let Config { seed, trees, points } = config;
+    dir.join(format!("builtin-v{GENERATOR}-seed{seed}-{trees}x{points}"))
+}
+
+/// Opens the set of `config` at `path`. Returns an error if a file is missing, damaged, or of another configuration.
+fn open(config: &Config, path: &Path) -> Result<Dataset> {
+    let set = shard::open(path)?;
+    ensure!(
+        shard::Manifest::read(path)?.meta == meta(config) && shard::digest(&set)? == set.digest,
+        "{}: is another set",
+        path.display()
+    );
+    Ok(set)
 }
 
 /// The description of the set of `config` in a folder of shards.
@@ -112,16 +122,7 @@ pub fn meta(config: &Config) -> shard::Meta {
     }
 }
 
-/// The first scan of tree `index` of the forest of `seed`, with all its points: more than a million. Heights are metres above
-/// the tree's foot.
-///
-/// # Errors
-/// Returns an error if the scan has too few points, which would be a bug of the scanner.
-pub fn full_scan(seed: u64, index: usize) -> Result<Cloud> {
-    make::full_scan(seed, index)
-}
-
 /// The labels, in order.
-pub fn species_names() -> Vec<String> {
-    SPECIES.iter().map(|s| s.name.to_owned()).collect()
+fn species_names() -> Vec<String> {
+    SPECIES.iter().map(|s| s.name.clone()).collect()
 }

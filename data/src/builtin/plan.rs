@@ -2,7 +2,7 @@
 //!
 //! Everything about tree `index` follows from (seed, index), so a longer plan begins with a shorter one.
 
-use crate::{Philox, Scan, growth::Standing, species::SPECIES};
+use crate::{Philox, Scan, growth::Standing, species::COUNT};
 
 /// Plots of the forest.
 const PLOTS: usize = 14;
@@ -14,7 +14,7 @@ pub struct Planned {
     pub name: String,
     /// Its plot's name.
     pub plot: String,
-    /// Index into [`SPECIES`].
+    /// Index into the species.
     pub species: usize,
     /// How it grew up.
     pub standing: Standing,
@@ -28,7 +28,7 @@ struct Plot {
     site: f64,
     density: f64,
     winter: bool,
-    weights: [f64; SPECIES.len()],
+    weights: [f64; COUNT],
     /// Share of terrestrial scans; drones have 85 % of the rest, and the remainder is airborne.
     tls: f64,
 }

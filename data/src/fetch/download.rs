@@ -2,11 +2,9 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::{self, BufRead, BufReader},
     path::Path,
-    process::{Command, Stdio},
-    thread,
-    time::Duration,
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -25,27 +23,19 @@ pub struct Expect<'a> {
 
 /// Bytes that must stay free on the disk.
 const SPARE: u64 = 64 << 20;
-/// Interval at which the length of the part is reported.
-const INTERVAL: Duration = Duration::from_millis(100);
-/// Options of every download. curl waits and retries by itself if a server is busy; a server that sends nothing for a minute
-/// has failed.
-const OPTIONS: &str = "--fail --location --silent --show-error --continue-at - --retry 5 --connect-timeout 60 \
+/// Options of every download. curl shows its progress, and waits and retries by itself if a server is busy; a server that
+/// sends nothing for a minute has failed.
+const OPTIONS: &str = "--fail --location --show-error --progress-bar --continue-at - --retry 5 --connect-timeout 60 \
                        --speed-limit 1 --speed-time 60";
 /// curl's exit code if a server cannot resume.
 const NO_RANGES: i32 = 33;
 
-/// Downloads `url` to `to`. The part so far is kept in `to` + `.part`; the next attempt or run resumes it.
-/// `progress` is called with the bytes so far and in all (if known). Its error stops the download.
+/// Downloads `url` to `to`. The part so far is kept in `to` + `.part`; the next run resumes it.
 ///
 /// # Errors
-/// Returns an error if `to` has other content, the server refuses, length or MD5 are wrong, the disk is full, or there is no
-/// `curl`: then the error says how to download the file without it.
-pub fn download(
-    url: &str,
-    to: &Path,
-    expect: Expect,
-    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<()> {
+/// Returns an error if `to` has other content, curl fails, length or MD5 are wrong, the disk is full, or there is no `curl`:
+/// then the error says how to download the file without it.
+pub fn download(url: &str, to: &Path, expect: Expect) -> Result<()> {
     if to.exists() {
         return verify(to, expect)
             .with_context(|| format!("{} exists already; remove it to download it again", to.display()));
@@ -53,31 +43,26 @@ pub fn download(
     let folder = atomic::parent(to);
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let part = to.with_added_extension("part");
-    let before = length(&part);
-    check_space(folder, expect.bytes, before)?;
-    // As long as an attempt gets further, another one follows.
-    while expect.bytes.is_none_or(|bytes| length(&part) < bytes) {
-        let before = length(&part);
-        let (code, message) = attempt(url, to, &part, expect, progress)?;
-        if code == Some(0) {
-            break;
+    let remove = || fs::remove_file(&part).with_context(|| format!("cannot remove {}", part.display()));
+    // The part may be whole, if the last run was stopped at its end.
+    if !part.exists() || verify(&part, expect).is_err() {
+        check_space(folder, expect.bytes.unwrap_or(0).saturating_sub(length(&part)))?;
+        if expect.bytes.is_some_and(|bytes| length(&part) >= bytes) {
+            remove()?;
         }
-        let now = length(&part);
-        if code == Some(NO_RANGES) && now > 0 {
-            remove(&part)?;
-        } else if now <= before {
-            bail!(
-                "{url}: {message}; {now} bytes are kept in {}; run the command again to resume",
-                part.display()
-            );
+        let code = curl(url, to, &part)?;
+        if code == Some(NO_RANGES) {
+            remove()?;
         }
+        ensure!(
+            code == Some(0),
+            "{url}: curl failed (its message is above); {} bytes are kept in {}; run the command again to resume",
+            length(&part),
+            part.display()
+        );
     }
     if let Err(e) = verify(&part, expect) {
-        remove(&part)?;
-        if before > 0 {
-            // The part may be of an older version of the file: once more from the start.
-            return download(url, to, expect, progress);
-        }
+        remove()?;
         return Err(e.context(format!(
             "{url}: the download is not the published file and was removed"
         )));
@@ -85,54 +70,25 @@ pub fn download(
     fs::rename(&part, to).with_context(|| format!("cannot rename {} to {}", part.display(), to.display()))
 }
 
-/// Runs curl once, which appends the missing bytes to `part`. Returns its exit code and message.
-fn attempt(
-    url: &str,
-    to: &Path,
-    part: &Path,
-    expect: Expect,
-    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<(Option<i32>, String)> {
-    let mut curl = Command::new("curl");
-    curl.args(OPTIONS.split_whitespace())
-        .arg("--output")
-        .arg(part)
+/// Runs curl, which appends the missing bytes to `part`. Returns its exit code.
+fn curl(url: &str, to: &Path, part: &Path) -> Result<Option<i32>> {
+    // A server must not redirect to another protocol.
+    let protocol = format!("={}", url.split(':').next().unwrap_or("https"));
+    let started = Command::new("curl")
+        .args(OPTIONS.split_whitespace())
         .args(["--user-agent", concat!("canopy/", env!("CARGO_PKG_VERSION"))])
-        .args(["--noproxy", "127.0.0.1", "--url", url]);
-    if url.starts_with("https:") {
-        curl.args(["--proto", "=https"]);
-    }
-    if let Some(bytes) = expect.bytes {
-        curl.args(["--max-filesize", &bytes.to_string()]);
-    }
-    curl.stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = match curl.spawn() {
+        .args(["--proto", &protocol, "--url", url, "--output"])
+        .arg(part)
+        .status();
+    match started {
         Err(e) if e.kind() == io::ErrorKind::NotFound => bail!(
             "there is no `curl`, which downloads the file: install it, or save {url} as {} in another way, such as\n  \
              wget --continue --output-document='{}' '{url}'\nand run this command again, which then checks the file",
             to.display(),
             to.display()
         ),
-        started => started.context("cannot start curl")?,
-    };
-    let status = loop {
-        let ended = child.try_wait().context("cannot wait for curl")?;
-        if let Err(e) = progress(length(part), expect.bytes) {
-            // It may have ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(e);
-        }
-        match ended {
-            Some(status) => break status,
-            None => thread::sleep(INTERVAL),
-        }
-    };
-    let message = child.stderr.take().map(io::read_to_string).transpose();
-    let message = message.context("curl's message")?.unwrap_or_default();
-    Ok((status.code(), message.trim().replace('\n', "; ")))
+        status => Ok(status.context("cannot start curl")?.code()),
+    }
 }
 
 /// Compares the file at `path` with its length and MD5.
@@ -140,66 +96,50 @@ fn attempt(
 /// # Errors
 /// Names both values if they differ.
 pub fn verify(path: &Path, expect: Expect) -> Result<()> {
-    if let Some(bytes) = expect.bytes {
-        let found = length(path);
-        ensure!(
-            found == bytes,
-            "{}: {found} bytes, but the file has {bytes}",
-            path.display()
-        );
-    }
-    let mut file = File::open(path).with_context(|| path.display().to_string())?;
+    let at = path.display();
+    let (found, bytes) = (length(path), expect.bytes);
+    ensure!(
+        bytes.is_none_or(|bytes| found == bytes),
+        "{at}: {found} bytes, but the file has {}",
+        bytes.unwrap_or(0)
+    );
     let mut hash = Md5::new();
-    let mut buffer = vec![0; 1 << 18];
+    let mut file = BufReader::with_capacity(1 << 18, File::open(path).with_context(|| at.to_string())?);
     loop {
-        let n = file
-            .read(&mut buffer)
-            .with_context(|| path.display().to_string())?;
-        if n == 0 {
+        let bytes = file.fill_buf().with_context(|| at.to_string())?;
+        if bytes.is_empty() {
             break;
         }
-        hash.update(&buffer[..n]);
+        hash.update(bytes);
+        let read = bytes.len();
+        file.consume(read);
     }
     let found: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
     ensure!(
         found.eq_ignore_ascii_case(expect.md5),
-        "{}: its MD5 is {found}, published is {}",
-        path.display(),
+        "{at}: its MD5 is {found}, published is {}",
         expect.md5
     );
     Ok(())
 }
 
-/// Bytes free for this user on the disk of `folder`, or of its first parent that exists.
-///
-/// # Errors
-/// Names the folder if the system cannot say.
-pub fn free_space(folder: &Path) -> Result<u64> {
-    let absolute = std::path::absolute(folder).with_context(|| folder.display().to_string())?;
-    let there = absolute
-        .ancestors()
-        .find(|p| p.exists())
-        .unwrap_or(Path::new("."));
-    fs4::available_space(there)
-        .with_context(|| format!("{}: cannot determine the free space of its disk", there.display()))
-}
-
-/// Checks that `folder` has space for a file of `bytes`, of which it has `have` already.
-pub(super) fn check_space(folder: &Path, bytes: Option<u64>, have: u64) -> Result<()> {
-    let need = bytes.unwrap_or(0).saturating_sub(have) + SPARE;
-    let free = free_space(folder)?;
+/// Checks that the disk of `folder`, which exists, has space for `bytes`.
+pub(super) fn check_space(folder: &Path, bytes: u64) -> Result<()> {
+    let free = fs4::available_space(folder).with_context(|| {
+        format!(
+            "{}: cannot determine the free space of its disk",
+            folder.display()
+        )
+    })?;
     ensure!(
-        free >= need,
-        "{}: {free} bytes free, {need} needed; choose another disk with --out",
-        folder.display()
+        free >= bytes + SPARE,
+        "{}: {free} bytes free, {} needed; choose another disk with --out",
+        folder.display(),
+        bytes + SPARE
     );
     Ok(())
 }
 
 fn length(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |m| m.len())
-}
-
-fn remove(path: &Path) -> Result<()> {
-    fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
 }

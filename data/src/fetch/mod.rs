@@ -6,5 +6,5 @@ mod download;
 mod unpack;
 
 pub use catalogue::{Entry, File, catalogue, find};
-pub use download::{Expect, download, free_space, verify};
+pub use download::{Expect, download, verify};
 pub use unpack::unpack;

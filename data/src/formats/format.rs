@@ -1,6 +1,6 @@
 //! Which format a file has: from its first bytes if they identify one, else from its name.
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
 
@@ -63,20 +63,14 @@ impl Format {
         );
         if head.starts_with(b"LASF") {
             // Bit 7 of the point format, byte 104, is set by LASzip.
-            return Ok(if head.get(104).is_some_and(|f| f & 0x80 != 0) {
-                Self::Laz
-            } else {
-                Self::Las
-            });
+            let compressed = head.get(104).is_some_and(|f| f & 0x80 != 0);
+            return Ok(if compressed { Self::Laz } else { Self::Las });
         }
         if head.starts_with(b"ply\n") || head.starts_with(b"ply\r") {
             return Ok(Self::Ply);
         }
         // The length of safetensors' header, at most 100 MB, then the header: a JSON object.
-        if head
-            .get(3..9)
-            .is_some_and(|b| b[0] < 6 && b[1..5] == [0; 4] && b[5] == b'{')
-        {
+        if let Some([0..6, 0, 0, 0, 0, b'{']) = head.get(3..9) {
             return Ok(Self::Shard);
         }
         ensure!(
@@ -94,11 +88,5 @@ impl Format {
         };
         let (name, _, begin) = format.facts();
         bail!("byte 0: expected {begin}, found \"{found}\": not a {name} file, or damaged")
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }

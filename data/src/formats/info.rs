@@ -1,9 +1,6 @@
 //! What a file contains, from its header if that says enough.
 
-use std::{
-    io::{Seek, SeekFrom},
-    path::Path,
-};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -54,9 +51,8 @@ pub fn check(path: &Path) -> Result<Info> {
 fn describe(path: &Path, decode: bool) -> Result<Info> {
     let named = || path.display().to_string();
     let (mut file, head, bytes) = peek(path).with_context(named)?;
-    let format = Format::detect(path, &head).with_context(named)?;
     let mut info = Info {
-        format,
+        format: Format::detect(path, &head).with_context(named)?,
         version: None,
         point_format: None,
         bytes,
@@ -67,12 +63,11 @@ fn describe(path: &Path, decode: bool) -> Result<Info> {
         warnings: Vec::new(),
         decoded: true,
     };
-    if matches!(format, Format::Las | Format::Laz) {
-        file.seek(SeekFrom::Start(0)).with_context(named)?;
+    if matches!(info.format, Format::Las | Format::Laz) {
         let header = las::Header::read(&mut file, bytes).with_context(named)?;
         let version = header.raw.version;
         info.version = Some(format!("{}.{}", version.major, version.minor));
-        info.point_format = Some(header.layout.number);
+        info.point_format = Some(header.number);
         info.crs.clone_from(&header.crs);
         if !decode {
             info.count = header.count;

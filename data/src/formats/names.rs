@@ -54,26 +54,3 @@ impl Row {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_common_programs_are_known() {
-        for (name, role) in [
-            ("X", Role::Axis(0)),
-            ("//X", Role::Axis(0)),
-            ("\"y [m]\"", Role::Axis(1)),
-            ("Elevation", Role::Axis(2)),
-            ("scalar_Intensity", Role::Intensity),
-            ("Classification", Role::Class),
-            ("scalar_ReturnNumber", Role::ReturnNumber),
-            ("number_of_returns", Role::ReturnCount),
-        ] {
-            assert_eq!(Role::of(name), Some(role), "{name}");
-        }
-        assert_eq!(Role::of("red"), None);
-        assert_eq!(Role::of("12.5"), None);
-    }
-}

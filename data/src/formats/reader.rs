@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{Read, Seek, SeekFrom},
+    io::{Read, Seek},
     path::{Path, PathBuf},
 };
 
@@ -21,6 +21,14 @@ pub struct Reader {
 }
 
 impl Reader {
+    fn new(path: &Path, source: Box<dyn Source>) -> Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            source,
+            ended: false,
+        })
+    }
+
     /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
     /// an error, so do not allocate memory for this number.
     pub fn count(&self) -> Option<u64> {
@@ -89,24 +97,17 @@ pub fn open(path: &Path) -> Result<Reader> {
 /// As [`open`].
 pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     let named = || path.display().to_string();
-    let (mut file, head, len) = peek(path).with_context(named)?;
-    let format = Format::detect(path, &head).with_context(named)?;
-    file.seek(SeekFrom::Start(0)).with_context(named)?;
-    let source = match format {
-        Format::Las | Format::Laz => las::open(file, len).with_context(named)?,
-        Format::Ply => ply::open(file, invalid).with_context(named)?,
-        Format::Text => text::open(file, invalid).with_context(named)?,
+    let (file, head, len) = peek(path).with_context(named)?;
+    let source = match Format::detect(path, &head).with_context(named)? {
+        Format::Las | Format::Laz => las::open(file, len),
+        Format::Ply => ply::open(file, invalid),
+        Format::Text => text::open(file, invalid),
         // Its errors have the file's name.
-        Format::Shard => shard::open(path)?,
+        Format::Shard => return Reader::new(path, shard::open(path)?),
     };
-    Ok(Reader {
-        path: path.to_owned(),
-        source,
-        ended: false,
-    })
+    Reader::new(path, source.with_context(named)?)
 }
-
-/// Returns the file, its first bytes, and its length.
+/// Returns the file at its start, its first bytes, and its length.
 pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
     let mut file = File::open(path).context("cannot open it")?;
     let meta = file.metadata()?;
@@ -116,6 +117,7 @@ pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
         .take(1024)
         .read_to_end(&mut head)
         .context("cannot read it")?;
+    file.rewind()?;
     Ok((file, head, meta.len()))
 }
 

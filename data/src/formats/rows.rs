@@ -96,12 +96,11 @@ impl Sink {
             let metres = origin + f64::from(v);
             let (long, short) = (metres.to_le_bytes(), v.to_le_bytes());
             let bytes = if self.double { &long[..] } else { &short };
-            if origin == 0.0 {
+            match origin == 0.0 {
                 // The shortest digits that parse to the same f32.
-                put(format_args!("{v}"), bytes)?;
-            } else {
+                true => put(format_args!("{v}"), bytes)?,
                 // To the micrometre, which is finer than an f32 far from its origin.
-                put(format_args!("{metres:.6}"), bytes)?;
+                false => put(format_args!("{metres:.6}"), bytes)?,
             }
         }
         if let Some(v) = cloud.intensity.get(i) {

@@ -22,7 +22,7 @@ struct Clouds {
 /// Opens the shard at `path`.
 pub fn open(path: &Path) -> Result<Box<dyn Source>> {
     let shard = Shard::open(path)?;
-    let entries = shard.entries();
+    let entries = &shard.entries;
     Ok(Box::new(Clouds {
         origin: entries.first().map_or([0.0; 3], |e| e.origin),
         keep: [1, 2, 3].map(|column| entries.iter().all(|e| e.has(column))),
@@ -33,7 +33,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>> {
 
 impl Source for Clouds {
     fn next(&mut self) -> Result<Option<Cloud>> {
-        if self.next == self.shard.entries().len() {
+        if self.next == self.shard.entries.len() {
             return Ok(None);
         }
         let mut cloud = self.shard.cloud(self.next)?;
@@ -47,22 +47,16 @@ impl Source for Clouds {
                 self.next
             );
         }
-        let [intensity, class, returns] = self.keep;
-        if !intensity {
-            cloud.intensity.clear();
-        }
-        if !class {
-            cloud.class.clear();
-        }
-        if !returns {
-            cloud.returns.clear();
-        }
+        let [intensity, class, returns] = self.keep.map(|keep| if keep { usize::MAX } else { 0 });
+        cloud.intensity.truncate(intensity);
+        cloud.class.truncate(class);
+        cloud.returns.truncate(returns);
         self.next += 1;
         Ok(Some(cloud))
     }
 
     fn count(&self) -> Option<u64> {
-        let entries = self.shard.entries().iter();
+        let entries = self.shard.entries.iter();
         Some(entries.map(|e| e.points.len() as u64).sum())
     }
 }

@@ -33,24 +33,21 @@ impl Writer {
     /// # Errors
     /// Returns an error if the name's extension is of no known format, or the folder is not writable.
     pub fn create(path: &Path, options: &Options) -> Result<Self> {
-        let format = options
-            .format
-            .or_else(|| Format::from_path(path))
-            .with_context(|| {
-                let known: Vec<_> = Format::ALL.iter().flat_map(|f| f.extensions()).collect();
-                format!(
-                    "{}: no format has this extension; expected one of {known:?}",
-                    path.display()
-                )
-            })?;
+        let at = path.display();
+        let known = || Vec::from_iter(Format::ALL.iter().flat_map(|f| f.extensions()));
+        let format = options.format.or_else(|| Format::from_path(path));
+        let format = format.with_context(|| {
+            format!(
+                "{at}: no format has this extension; expected one of {:?}",
+                known()
+            )
+        })?;
         if let Some(r) = options.resolution {
-            ensure!(
-                r.is_finite() && r > 0.0,
-                "a resolution of {r} m: expected a length above 0"
-            );
+            let positive = r.is_finite() && r > 0.0;
+            ensure!(positive, "a resolution of {r} m: expected a length above 0");
         }
         let temp = atomic::beside(path)
-            .with_context(|| format!("{}: cannot write in its folder", path.display()))?
+            .with_context(|| format!("{at}: cannot write in its folder"))?
             .into_temp_path();
         Ok(Self {
             path: path.to_owned(),
@@ -79,9 +76,7 @@ impl Writer {
         if self.sink.is_none() {
             self.sink = Some(self.begin(cloud)?);
         }
-        if let Some(sink) = &mut self.sink {
-            sink.write(cloud)?;
-        }
+        self.sink.as_mut().context("no file")?.write(cloud)?;
         self.points += cloud.len() as u64;
         Ok(())
     }
@@ -98,13 +93,9 @@ impl Writer {
             _ if csv => Rows::Csv,
             _ => Rows::Text,
         };
+        let laz = self.format == Format::Laz;
         Ok(match self.format {
-            Format::Las | Format::Laz => Box::new(las::Sink::new(
-                file,
-                first,
-                &self.options,
-                self.format == Format::Laz,
-            )?),
+            Format::Las | Format::Laz => Box::new(las::Sink::new(file, first, &self.options, laz)?),
             Format::Ply | Format::Text => Box::new(rows::Sink::new(file, first, rows)?),
             Format::Shard => Box::new(ShardWriter::new(&self.temp)),
         })

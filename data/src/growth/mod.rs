@@ -63,27 +63,20 @@ pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     let segment = |n: &skeleton::Node| {
         let parent = &nodes[n.parent as usize];
         // A branch starts with its own radius, not with that of the stem.
-        let start = if parent.order == n.order {
-            parent.radius
-        } else {
-            n.radius
+        let radius = match parent.order == n.order {
+            true => [parent.radius, n.radius],
+            false => [n.radius; 2],
         };
-        Segment {
-            from: parent.at,
-            to: n.at,
-            radius: [start, n.radius],
-        }
+        let (from, to) = (parent.at, n.at);
+        Segment { from, to, radius }
     };
     let above = &nodes[1..];
+    let stem = above.iter().filter(|n| n.order == 0);
     Tree {
         wood: above.iter().map(segment).collect(),
         leaves,
         size,
         top: above.iter().map(|n| n.at.z).fold(0.0, f64::max),
-        stem_volume: above
-            .iter()
-            .filter(|n| n.order == 0)
-            .map(|n| segment(n).volume())
-            .sum(),
+        stem_volume: stem.map(|n| segment(n).volume()).sum(),
     }
 }

@@ -1,7 +1,8 @@
 //! A table with column names.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
 };
 
@@ -22,12 +23,12 @@ impl CsvFile {
     /// # Errors
     /// Returns an error if it cannot be read, is not UTF-8 (names the line), or has no column names.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+        let at = path.display();
+        let bytes = fs::read(path).with_context(|| at.to_string())?;
         refuse_utf16(path, &bytes)?;
         let text = String::from_utf8(bytes).map_err(|e| {
             let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
             let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-            let at = path.display();
             anyhow!("{at} line {line}: a character that is not UTF-8, as in Latin-1: save the table as UTF-8")
         })?;
         Self::parse(path, &text)
@@ -38,9 +39,8 @@ impl CsvFile {
     /// # Errors
     /// Returns an error if it cannot be read, is in UTF-16, or has no column names.
     pub fn head(path: &Path) -> Result<Self> {
-        use std::io::{BufRead, BufReader, Read};
         let mut line = Vec::new();
-        BufReader::new(fs::File::open(path)?.take(1 << 16)).read_until(b'\n', &mut line)?;
+        BufReader::new(File::open(path)?.take(1 << 16)).read_until(b'\n', &mut line)?;
         refuse_utf16(path, &line)?;
         Self::parse(path, &String::from_utf8_lossy(&line))
     }
@@ -57,12 +57,11 @@ impl CsvFile {
             text,
             delimiter: delimiter.unwrap_or(b','),
         };
-        let header = table.reader().headers().cloned();
-        table.header = header.with_context(|| path.display().to_string())?;
+        let (at, header) = (path.display(), table.reader().headers().cloned());
+        table.header = header.with_context(|| at.to_string())?;
         ensure!(
             table.header.iter().any(|name| !name.is_empty()),
-            "{} line 1: expected the names of columns, found none",
-            path.display()
+            "{at} line 1: expected the names of columns, found none"
         );
         Ok(table)
     }
@@ -96,10 +95,11 @@ impl CsvFile {
     /// # Errors
     /// Returns an error for a row with too few or too many values, and the error of `each`.
     pub fn rows(&self, mut each: impl FnMut(&str, u64, &StringRecord) -> Result<()>) -> Result<()> {
+        let at = self.path.display();
         for row in self.reader().records() {
-            let row = row.with_context(|| self.path.display().to_string())?;
+            let row = row.with_context(|| at.to_string())?;
             let line = row.position().map_or(0, Position::line);
-            each(&format!("{} line {line}", self.path.display()), line, &row)?;
+            each(&format!("{at} line {line}"), line, &row)?;
         }
         Ok(())
     }
@@ -107,10 +107,8 @@ impl CsvFile {
 
 /// Refuses text in UTF-16, which spreadsheets write.
 fn refuse_utf16(path: &Path, bytes: &[u8]) -> Result<()> {
-    ensure!(
-        !bytes.starts_with(&[0xff, 0xfe]) && !bytes.starts_with(&[0xfe, 0xff]),
-        "{}: text in UTF-16: save it as UTF-8",
-        path.display()
-    );
+    let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+    let at = path.display();
+    ensure!(!is_utf16, "{at}: text in UTF-16: save it as UTF-8");
     Ok(())
 }

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     Options,
-    plan::{Labelled, Plan},
+    plan::{Job, Plan, Tree},
     walk,
 };
 use crate::{Scan, TreeRecord, formats};
@@ -48,13 +48,11 @@ pub fn has_point_files(path: &Path) -> bool {
 
 pub fn stpctls(root: &Path, _: &Options) -> Result<Plan> {
     let mut plan = by_species(root, "stpctls".into(), |name| {
-        let label = english(name).with_context(|| {
-            let known = SPECIES.map(|s| s.0).join(", ");
-            format!(
-                "unknown label: folder '{name}' is none of {known}; import it as `folder` if it is your own"
-            )
-        })?;
-        Ok(label.to_owned())
+        let known = SPECIES.map(|s| s.0).join(", ");
+        let unknown = format!(
+            "unknown label: folder '{name}' is none of {known}; import it as `folder` if it is your own"
+        );
+        Ok(english(name).context(unknown)?.to_owned())
     })?;
     for tree in plan.jobs.iter_mut().flat_map(|job| &mut job.trees) {
         // Folders below a species, if any, are not plots.
@@ -80,10 +78,8 @@ fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<String>)
         let (found, strange) = walk::point_files(&folder)?;
         others += strange;
         if found.is_empty() {
-            notes.push(format!(
-                "{}: no point files ({kinds}), left out",
-                folder.display()
-            ));
+            let at = folder.display();
+            notes.push(format!("{at}: no point files ({kinds}), left out"));
         }
         for path in found {
             if formats::is_prose(&path) {
@@ -99,8 +95,7 @@ fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<String>)
                 source,
                 ..TreeRecord::default()
             };
-            let label = species.clone();
-            files.push(Labelled { path, label, record });
+            files.push(Job::file(path, species.clone(), record));
         }
     }
     ensure!(
@@ -112,32 +107,31 @@ fn by_species(root: &Path, name: String, label: impl Fn(&str) -> Result<String>)
     if others > 0 {
         notes.push(format!("{others} files of other kinds left out"));
     }
-    let mut plan = Plan::of_files(name, files);
+    let mut plan = Plan::new(name, files);
     plan.notes = notes;
     Ok(plan)
 }
 
 /// Refuses files with the same bytes and different labels: one label must be wrong.
-fn one_label_each(files: &[Labelled]) -> Result<()> {
-    let mut by_size: HashMap<u64, Vec<&Labelled>> = HashMap::new();
+fn one_label_each(files: &[Job]) -> Result<()> {
+    let mut by_size: HashMap<u64, Vec<&Job>> = HashMap::new();
     for file in files {
         let size = fs::metadata(&file.path).map_or(0, |m| m.len());
-        if size > 0 {
-            by_size.entry(size).or_default().push(file);
-        }
+        by_size.entry(size).or_default().push(file);
     }
-    by_size.retain(|_, files| files.iter().any(|f| f.label != files[0].label));
+    by_size.retain(|&size, same| size > 0 && same.iter().any(|f| f.trees[0].label != same[0].trees[0].label));
     for same in by_size.into_values() {
-        let mut seen: HashMap<[u8; 32], &Labelled> = HashMap::new();
+        let mut seen: HashMap<[u8; 32], &Tree> = HashMap::new();
         for file in same {
             // A file that cannot be read is reported when its cloud is read.
             let Ok(bytes) = fs::read(&file.path) else { continue };
-            let first = *seen.entry(Sha256::digest(bytes).into()).or_insert(file);
+            let tree = &file.trees[0];
+            let first = *seen.entry(Sha256::digest(bytes).into()).or_insert(tree);
             ensure!(
-                first.label == file.label,
+                first.label == tree.label,
                 "one file has two labels: {} and {} are the same bytes; remove the wrong one",
                 first.record.source,
-                file.record.source
+                tree.record.source
             );
         }
     }

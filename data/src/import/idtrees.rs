@@ -4,16 +4,19 @@
 //! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
+use shapefile::{
+    Polygon,
+    dbase::{FieldValue, Record},
+};
 
 use super::{
     Options,
-    crowns::{self, Crown, NOWHERE, extended},
     csv_file::CsvFile,
     plan::{Damaged, Job, Plan, Tree, natural},
     walk,
@@ -30,6 +33,9 @@ const SHARED: f64 = 20.0;
 /// A plot must cover this share of a tree's outlines, because a part at the plot's edge is not a tree.
 const COVERED: f64 = 0.5;
 
+/// West, south, east and north, metres.
+type Bounds = [f64; 4];
+
 /// The folder with `RemoteSensing/LAS`, `ITC` and `Field`: `root`, or one or two below (the zip has `train/`).
 pub fn home(root: &Path) -> Option<PathBuf> {
     let mut folders = vec![root.to_owned()];
@@ -38,10 +44,8 @@ pub fn home(root: &Path) -> Option<PathBuf> {
         if let Some(home) = folders.iter().find(is_home) {
             return Some(home.clone());
         }
-        folders = folders
-            .iter()
-            .flat_map(|f| walk::folders(f).unwrap_or_default())
-            .collect();
+        let below = folders.iter().flat_map(|f| walk::folders(f).unwrap_or_default());
+        folders = below.collect();
     }
     None
 }
@@ -50,64 +54,52 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
     let home = home(root).context("RemoteSensing/LAS and ITC are not here, nor one or two folders below")?;
     let field = field(&home.join("Field/train_data.csv"))?;
     let plots = plots(&home.join("RemoteSensing/LAS"))?;
-    let crowns = crowns_of(&home.join("ITC"))?;
-    let labelled: Vec<(&String, &Vec<Crown>, &String)> = crowns
-        .iter()
-        .filter_map(|(id, outlines)| Some((id, outlines, field.get(id)?)))
-        .collect();
-    let views: Vec<Option<(usize, &Crown)>> = labelled
-        .par_iter()
-        .map(|(_, outlines, _)| best_view(&plots, outlines))
-        .collect();
+    let crowns = crowns(&home.join("ITC"))?;
     let job = |p: &Plot| Job {
         path: p.path.clone(),
         trees: Vec::new(),
     };
     let mut jobs: Vec<Job> = plots.iter().map(job).collect();
-    let outside = views.iter().filter(|v| v.is_none()).count();
-    let seen = labelled.iter().zip(views);
-    let seen: Vec<_> = seen
-        .filter_map(|(&(id, _, label), view)| Some((id, label, view?)))
-        .collect();
-    let species = BTreeSet::from_iter(seen.iter().map(|s| s.1.clone()));
-    let species = Vec::from_iter(species);
-    for (id, label, (plot, crown)) in seen {
+    let (mut unlabelled, mut outside) = (0, 0);
+    for (id, outlines) in crowns {
+        let Some(label) = field.get(&id) else {
+            unlabelled += 1;
+            continue;
+        };
+        let Some((plot, crown)) = best_view(&plots, &outlines) else {
+            outside += 1;
+            continue;
+        };
         let record = TreeRecord {
-            tree: id.clone(),
-            species: species.binary_search(label).unwrap_or(0),
             plot: plots[plot].place.clone(),
             scan: Scan::Als,
             source: format!("{}#{id}", walk::below(&home, &plots[plot].path)),
-            inventory: None,
+            tree: id,
+            ..TreeRecord::default()
         };
-        let crown = Some(crown.clone());
-        jobs[plot].trees.push(Tree { record, crown });
+        jobs[plot].trees.push(Tree {
+            label: label.clone(),
+            record,
+            crown: Some(crown),
+        });
     }
-    jobs.retain(|job| !job.trees.is_empty());
-    let unlabelled = crowns.len() - labelled.len();
-    let mut notes = vec![
+    let mut plan = Plan::new("idtrees".into(), jobs);
+    plan.notes = vec![
         format!("{unlabelled} crowns have no species in Field/train_data.csv, left out"),
         format!("{outside} crowns lie outside the plots by more than half, left out"),
     ];
-    let mut missing = Vec::new();
     for plot in plots {
         let (name, place) = (walk::stem(&plot.path), &plot.place);
         if name != *place {
             let note = format!("plot {name} covers the ground of {place}: the two count as one plot");
-            notes.push(note);
+            plan.notes.push(note);
         }
         if let Err(e) = plot.points {
             let why = format!("{e:#}");
-            missing.push(Damaged { path: plot.path, why });
+            plan.missing.push(Damaged { path: plot.path, why });
         }
     }
-    Ok(Plan {
-        name: "idtrees".into(),
-        species,
-        notes,
-        missing,
-        jobs,
-    })
+    Ok(plan)
 }
 
 /// Clips the crowns of a plot from its points `cloud`. A cloud's origin is the middle of the crown on the ground; z is the
@@ -126,13 +118,13 @@ pub fn clip(plot: &Job, cloud: &Cloud, min_height: f32) -> Result<Vec<(TreeRecor
         plot.path.display()
     );
     let clip = |tree: &Tree| {
-        let crown = tree.crown.as_ref().context("a plot has trees without crowns")?;
-        let [west, south, east, north] = crown.bounds;
+        let crown = tree.crown.context("a plot has trees without crowns")?;
+        let [west, south, east, north] = crown;
         let origin = [(west + east) / 2.0, (south + north) / 2.0, 0.0];
         let (mut kept, mut xyz) = (Vec::new(), Vec::new());
         for i in 0..cloud.len() {
             let [x, y, z] = world(i);
-            if NOISE.contains(&cloud.class[i]) || !crown.contains(x, y) {
+            if NOISE.contains(&cloud.class[i]) || !contains(crown, [x, y]) {
                 continue;
             }
             let height = (z - height(&ground, x, y)) as f32;
@@ -175,7 +167,7 @@ struct Plot {
     place: String,
     /// x and y of its points without noise, or the error.
     points: Result<Vec<[f64; 2]>>,
-    bounds: [f64; 4],
+    bounds: Bounds,
 }
 
 /// The plots of a folder.
@@ -190,9 +182,8 @@ fn plots(folder: &Path) -> Result<Vec<Plot>> {
             let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
             (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
         });
-        let all = points.as_deref().unwrap_or_default().iter();
         Plot {
-            bounds: all.fold(NOWHERE, extended),
+            bounds: bounds(points.as_deref().unwrap_or_default()),
             place: walk::stem(&path),
             path,
             points,
@@ -208,25 +199,35 @@ fn plots(folder: &Path) -> Result<Vec<Plot>> {
     Ok(plots)
 }
 
+fn bounds(points: &[[f64; 2]]) -> Bounds {
+    let nowhere = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+    let extended = |b: Bounds, &[x, y]: &[f64; 2]| [b[0].min(x), b[1].min(y), b[2].max(x), b[3].max(y)];
+    points.iter().fold(nowhere, extended)
+}
+
+fn contains([west, south, east, north]: Bounds, [x, y]: [f64; 2]) -> bool {
+    x >= west && x <= east && y >= south && y <= north
+}
+
 /// Area that two boxes share, m².
-fn shared(a: [f64; 4], b: [f64; 4]) -> f64 {
+fn shared(a: Bounds, b: Bounds) -> f64 {
     let side = |k: usize| (a[k + 2].min(b[k + 2]) - a[k].max(b[k])).max(0.0);
     side(0) * side(1)
 }
 
 /// The plot and the outline of a tree with the most points (the first of equals) among the plots that cover most of the
 /// tree.
-fn best_view<'a>(plots: &[Plot], outlines: &'a [Crown]) -> Option<(usize, &'a Crown)> {
+fn best_view(plots: &[Plot], outlines: &[Bounds]) -> Option<(usize, Bounds)> {
     let (mut most, mut best) = (0, None);
     for (p, plot) in plots.iter().enumerate() {
-        let all: f64 = outlines.iter().map(|o| shared(o.bounds, o.bounds)).sum();
-        let covered: f64 = outlines.iter().map(|o| shared(o.bounds, plot.bounds)).sum();
+        let all: f64 = outlines.iter().map(|&o| shared(o, o)).sum();
+        let covered: f64 = outlines.iter().map(|&o| shared(o, plot.bounds)).sum();
         if covered < COVERED * all {
             continue;
         }
-        for outline in outlines {
+        for &outline in outlines {
             let points = plot.points.as_deref().unwrap_or_default();
-            let inside = points.iter().filter(|&&[x, y]| outline.contains(x, y)).count();
+            let inside = points.iter().filter(|&&at| contains(outline, at)).count();
             if inside > most {
                 (most, best) = (inside, Some((p, outline)));
             }
@@ -235,18 +236,50 @@ fn best_view<'a>(plots: &[Plot], outlines: &'a [Crown]) -> Option<(usize, &'a Cr
     best
 }
 
-/// Outlines of each tree. A crown that a road or a neighbour divides has several.
-fn crowns_of(folder: &Path) -> Result<BTreeMap<String, Vec<Crown>>> {
-    let mut out: BTreeMap<String, Vec<Crown>> = BTreeMap::new();
+/// Outlines of each tree in the shapefiles of `folder`, upright boxes. A crown that a road or a neighbour divides has several.
+fn crowns(folder: &Path) -> Result<BTreeMap<String, Vec<Bounds>>> {
+    /// The column that names the tree.
+    const ID: &str = "indvdID";
+    let mut out: BTreeMap<String, Vec<Bounds>> = BTreeMap::new();
     for path in walk::entries(folder)? {
-        if walk::has_ending(&path, &["shp"]) {
-            for (id, crown) in crowns::read(&path)? {
-                out.entry(id).or_default().push(crown);
-            }
+        if !walk::has_ending(&path, &["shp"]) {
+            continue;
+        }
+        let file = path.display();
+        let shapes = shapefile::read_as::<_, Polygon, Record>(&path)
+            .with_context(|| format!("{file}: not a shapefile of polygons, damaged, or without its .dbf"))?;
+        for (i, (shape, record)) in shapes.into_iter().enumerate() {
+            let id = match record.get(ID) {
+                Some(FieldValue::Character(Some(id))) => id.trim().to_owned(),
+                Some(FieldValue::Character(None)) => continue,
+                _ => bail!("{file}: shape {i} has no text column {ID}"),
+            };
+            let corners: Vec<[f64; 2]> = shape
+                .rings()
+                .iter()
+                .flat_map(|ring| ring.points())
+                .map(|q| [q.x, q.y])
+                .collect();
+            let outline = upright_box(&corners);
+            let outline = outline.with_context(|| {
+                format!("{file}: shape {i}: crown {id}: expected an upright box, found {corners:?}")
+            })?;
+            out.entry(id).or_default().push(outline);
         }
     }
     ensure!(!out.is_empty(), "{}: no crown in any .shp", folder.display());
     Ok(out)
+}
+
+/// The box with these corners; `None` if it has no area, or another shape. Drawn ones are turned by a hair.
+fn upright_box(corners: &[[f64; 2]]) -> Option<Bounds> {
+    let b = bounds(corners);
+    let near = |k: usize, v: f64| {
+        let side = b[k + 2] - b[k];
+        side > 0.0 && side.is_finite() && (v - b[k]).min(b[k + 2] - v) < 0.005 * side
+    };
+    let all = corners.iter().all(|&[x, y]| near(0, x) && near(1, y));
+    (all && corners.len() >= 4).then_some(b)
 }
 
 /// Species code of each tree. The table has a row for each year that a tree was measured.

@@ -4,7 +4,6 @@
 //! folder or label is reported at once. [`run()`] then reads the clouds in parallel, a few at a time, and passes them on
 //! in the plan's order.
 
-mod crowns;
 mod csv_file;
 mod folder;
 mod idtrees;
@@ -13,11 +12,7 @@ mod run;
 mod table;
 mod walk;
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -25,117 +20,76 @@ pub use plan::{Damaged, Plan};
 pub use run::{Progress, Report, run, to_shards};
 pub use table::is_table;
 
-/// The known layouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Seidel et al. 2021, doi 10.25625/FOHUJM: one folder a species, with German names.
-    Stpctls,
-    /// Puliti et al. 2025, Zenodo 13255198: `dev/` and `tree_metadata_dev.csv`.
-    ForSpecies20k,
-    /// IDTReeS 2020, Zenodo 3934932: airborne plots, crown shapefiles, field CSV.
-    Idtrees,
-    /// Any folder with one sub-folder per species (and, below it, one per plot).
-    Folder,
-    /// Any CSV of file and label.
-    Csv,
-}
-
-impl Kind {
-    /// Every kind, in the order in which they are tried.
-    pub const ALL: [Self; 5] = [
-        Self::Idtrees,
-        Self::ForSpecies20k,
-        Self::Stpctls,
-        Self::Csv,
-        Self::Folder,
-    ];
-
-    fn layout(self) -> &'static Layout {
-        match self {
-            Self::Stpctls => &Layout {
-                name: "stpctls",
-                expects: "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt",
-                licence: "",
-                source: "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
-                recognises: folder::is_stpctls,
-                plan: folder::stpctls,
-            },
-            Self::ForSpecies20k => &Layout {
-                name: "for-species20k",
-                expects: "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names",
-                licence: "GPL-3",
-                source: "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
-                recognises: |path| table::metadata(path).is_some(),
-                plan: table::for_species,
-            },
-            Self::Idtrees => &Layout {
-                name: "idtrees",
-                expects: "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
-                licence: "CC-BY-4.0",
-                source: "IDTReeS 2020, Zenodo 3934932",
-                recognises: |path| idtrees::home(path).is_some(),
-                plan: idtrees::plan,
-            },
-            Self::Folder => &Layout {
-                name: "folder",
-                expects: "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each",
-                licence: "",
-                source: "",
-                recognises: folder::has_point_files,
-                plan: folder::plan,
-            },
-            Self::Csv => &Layout {
-                name: "csv",
-                expects: "a CSV with a column for the file and one for its label",
-                licence: "",
-                source: "",
-                recognises: |path| is_table(path) || is_table(&path.join(table::LABELS)),
-                plan: table::plan,
-            },
-        }
-    }
-
+/// A layout of data sets.
+#[derive(Debug)]
+pub struct Kind {
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        self.layout().name
-    }
-
+    pub name: &'static str,
     /// What the path must have.
-    pub fn expects(self) -> &'static str {
-        self.layout().expects
-    }
-}
-
-/// Facts about a layout.
-struct Layout {
-    name: &'static str,
-    expects: &'static str,
+    pub expects: &'static str,
     /// Licence of the data; empty if unknown.
-    licence: &'static str,
+    pub licence: &'static str,
     /// Where the data come from.
-    source: &'static str,
+    pub source: &'static str,
     /// Whether a path has it.
     recognises: fn(&Path) -> bool,
     /// Lists the trees.
     plan: fn(&Path, &Options) -> Result<Plan>,
 }
 
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+/// The known layouts, in the order in which they are tried.
+pub static KINDS: [Kind; 5] = [
+    Kind {
+        name: "idtrees",
+        expects: "RemoteSensing/LAS/*.las, ITC/*.shp and Field/train_data.csv",
+        licence: "CC-BY-4.0",
+        source: "IDTReeS 2020, Zenodo 3934932",
+        recognises: |path| idtrees::home(path).is_some(),
+        plan: idtrees::plan,
+    },
+    Kind {
+        name: "for-species20k",
+        expects: "tree_metadata_dev.csv beside a folder of the .las or .laz files that it names",
+        licence: "GPL-3",
+        source: "FOR-species20K, Puliti et al. 2025, Zenodo 13255198",
+        recognises: |path| table::metadata(path).is_some(),
+        plan: table::for_species,
+    },
+    Kind {
+        name: "stpctls",
+        expects: "folders Buche, Douglasie, Eiche, Esche, Fichte, Kiefer, Roteiche of .xyz, .pts and .txt",
+        licence: "",
+        source: "STPCTLS, Seidel et al. 2021, doi 10.25625/FOHUJM",
+        recognises: folder::is_stpctls,
+        plan: folder::stpctls,
+    },
+    Kind {
+        name: "csv",
+        expects: "a CSV with a column for the file and one for its label",
+        licence: "",
+        source: "",
+        recognises: |path| is_table(path) || is_table(&path.join(table::LABELS)),
+        plan: table::plan,
+    },
+    Kind {
+        name: "folder",
+        expects: "a folder with one sub-folder per species, with point files (or one sub-folder per plot) in each",
+        licence: "",
+        source: "",
+        recognises: folder::has_point_files,
+        plan: folder::plan,
+    },
+];
 
-impl FromStr for Kind {
-    type Err = anyhow::Error;
-
-    fn from_str(s: &str) -> Result<Self> {
-        let names = Self::ALL.map(Self::name).join(", ");
-        Self::ALL
-            .into_iter()
-            .find(|k| k.name() == s.to_lowercase())
-            .with_context(|| format!("no layout is called '{s}': the known ones are {names}"))
-    }
+/// The layout called `name`.
+///
+/// # Errors
+/// Lists the known ones.
+pub fn kind(name: &str) -> Result<&'static Kind> {
+    KINDS.iter().find(|k| k.name == name).with_context(|| {
+        let names = KINDS.each_ref().map(|k| k.name).join(", ");
+        format!("no layout is called '{name}': the known ones are {names}")
+    })
 }
 
 /// What to import, and how.
@@ -193,13 +147,15 @@ pub fn point_files(folder: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// Lists what the path has, and what each layout needs.
-pub fn detect(path: &Path) -> Result<Kind> {
+pub fn detect(path: &Path) -> Result<&'static Kind> {
     let at = path.display();
-    let recognises = |kind: &Kind| (kind.layout().recognises)(path);
-    if let Some(kind) = Kind::ALL.into_iter().find(recognises) {
+    if let Some(kind) = KINDS.iter().find(|kind| (kind.recognises)(path)) {
         return Ok(kind);
     }
-    let kinds = Kind::ALL.map(|k| format!("\n  {k}: {}", k.expects())).concat();
+    let kinds = KINDS
+        .each_ref()
+        .map(|k| format!("\n  {}: {}", k.name, k.expects))
+        .concat();
     let expected = format!("expected one of{kinds}\n  or a folder that `canopy data import` wrote");
     if path.is_file() {
         if walk::has_ending(path, &["csv", "txt"]) {
@@ -217,19 +173,19 @@ pub fn detect(path: &Path) -> Result<Kind> {
 ///
 /// # Errors
 /// Names what is missing, a label that is unknown, or a file that has two labels.
-pub fn plan(kind: Kind, path: &Path, options: &Options) -> Result<Plan> {
-    let (at, expects) = (path.display(), kind.expects());
+pub fn plan(kind: &Kind, path: &Path, options: &Options) -> Result<Plan> {
+    let (at, name, expects) = (path.display(), kind.name, kind.expects);
     ensure!(
         path.exists(),
-        "{at}: no such file or folder; expected {kind}: {expects}"
+        "{at}: no such file or folder; expected {name}: {expects}"
     );
-    let mut plan = (kind.layout().plan)(path, options).with_context(|| format!("{at} as {kind}"))?;
+    let mut plan = (kind.plan)(path, options).with_context(|| format!("{at} as {name}"))?;
     if !options.species.is_empty() {
         plan.keep_species(&options.species)?;
     }
     ensure!(
         plan.trees() > 0,
-        "{at} as {kind}: no labelled tree found; expected {expects}"
+        "{at} as {name}: no labelled tree found; expected {expects}"
     );
     Ok(plan)
 }

@@ -8,7 +8,6 @@ use std::{
 
 use anyhow::{Result, bail};
 
-use super::crowns::Crown;
 use crate::{TreeRecord, dataset::with_commas};
 
 /// A file that could not be read, or whose cloud cannot be used.
@@ -40,12 +39,24 @@ pub struct Job {
     pub trees: Vec<Tree>,
 }
 
+impl Job {
+    /// A file that is one tree.
+    pub fn file(path: PathBuf, label: String, record: TreeRecord) -> Self {
+        let crown = None;
+        let trees = vec![Tree { label, record, crown }];
+        Self { path, trees }
+    }
+}
+
 /// One tree of a file.
 #[derive(Debug)]
 pub struct Tree {
+    pub label: String,
+    /// Its source is the path relative to the data set. [`Plan::keep`] sets its species; without a plot, the tree is a plot
+    /// of its own.
     pub record: TreeRecord,
-    /// The tree's part of the file; `None` if it is the whole file.
-    pub crown: Option<Crown>,
+    /// The tree's part of the file (west, south, east and north, metres); `None` if it is the whole file.
+    pub crown: Option<[f64; 4]>,
 }
 
 /// The labelled trees of a data set.
@@ -62,46 +73,30 @@ pub struct Plan {
     pub(super) jobs: Vec<Job>,
 }
 
-/// A file and the name of its label.
-#[derive(Debug)]
-pub struct Labelled {
-    pub path: PathBuf,
-    pub label: String,
-    /// Its source is the path relative to the data set. Its species is not known yet; without a plot, the tree is a plot of
-    /// its own.
-    pub record: TreeRecord,
-}
-
 impl Plan {
-    /// A plan of files; labels are numbered in alphabetical order.
-    pub(super) fn of_files(name: String, mut files: Vec<Labelled>) -> Self {
-        files.sort_by_cached_key(|f| natural(&f.record.source));
-        let species: BTreeSet<String> = files.iter().map(|f| f.label.clone()).collect();
-        let species: Vec<String> = species.into_iter().collect();
-        let job = |Labelled {
-                       path,
-                       label,
-                       mut record,
-                   }| {
-            record.species = species.binary_search(&label).unwrap_or(0);
-            if record.plot.is_empty() {
-                record.plot.clone_from(&record.tree);
+    /// A plan of files, in the natural order of their names.
+    pub(super) fn new(name: String, mut jobs: Vec<Job>) -> Self {
+        jobs.retain(|job| !job.trees.is_empty());
+        jobs.sort_by_cached_key(|job| natural(&job.trees[0].record.source));
+        for tree in jobs.iter_mut().flat_map(|job| &mut job.trees) {
+            if tree.record.plot.is_empty() {
+                tree.record.plot.clone_from(&tree.record.tree);
             }
-            let trees = vec![Tree { record, crown: None }];
-            Job { path, trees }
-        };
-        Self {
+        }
+        let mut plan = Self {
             name,
-            jobs: files.into_iter().map(job).collect(),
-            species,
+            species: Vec::new(),
             notes: Vec::new(),
             missing: Vec::new(),
-        }
+            jobs,
+        };
+        plan.keep(|_| true);
+        plan
     }
 
     /// How many trees there are to read. Some may have too few points.
     pub fn trees(&self) -> usize {
-        self.jobs.iter().map(|job| job.trees.len()).sum()
+        self.records().count()
     }
 
     /// The files to read.
@@ -114,7 +109,7 @@ impl Plan {
         self.jobs.iter().flat_map(|job| &job.trees).map(|t| &t.record)
     }
 
-    /// Keeps only trees of the species in `wanted`, in alphabetical order.
+    /// Keeps only trees of the species in `wanted`.
     ///
     /// # Errors
     /// Returns an error if the set lacks a wanted species; lists those that it has.
@@ -124,22 +119,22 @@ impl Plan {
             let known = self.species.join(", ");
             bail!("unknown label '{w}': '{}' has {known}", self.name);
         }
-        let kept = (0..self.species.len()).filter(|&s| wanted.contains(&self.species[s]));
-        self.renumber(&Vec::from_iter(kept));
+        self.keep(|label| wanted.iter().any(|w| w == label));
         Ok(())
     }
 
-    /// Keeps the labels `kept` (ascending) and their trees.
-    pub(super) fn renumber(&mut self, kept: &[usize]) {
+    /// Keeps the trees with a label that is `wanted`, and numbers the labels that are left in alphabetical order.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        let mut labels = BTreeSet::new();
         self.jobs.retain_mut(|job| {
-            job.trees.retain_mut(|tree| {
-                let new = kept.binary_search(&tree.record.species);
-                tree.record.species = new.unwrap_or_default();
-                new.is_ok()
-            });
+            job.trees.retain(|tree| wanted(&tree.label));
+            labels.extend(job.trees.iter().map(|tree| tree.label.clone()));
             !job.trees.is_empty()
         });
-        self.species = kept.iter().map(|&s| self.species[s].clone()).collect();
+        self.species = Vec::from_iter(labels);
+        for tree in self.jobs.iter_mut().flat_map(|job| &mut job.trees) {
+            tree.record.species = self.species.binary_search(&tree.label).unwrap_or(0);
+        }
     }
 }
 

@@ -66,19 +66,16 @@ pub fn run(
         let read: Vec<_> = jobs.par_iter().map(|job| (job, read(job, options))).collect();
         for (job, outcome) in read {
             done += job.trees.len();
+            let wrong = |why| Damaged {
+                path: job.path.clone(),
+                why,
+            };
             match outcome {
                 Ok((trees, warnings)) => {
-                    let warning = |why| Damaged {
-                        path: job.path.clone(),
-                        why,
-                    };
-                    report.warnings.extend(warnings.into_iter().map(warning));
+                    report.warnings.extend(warnings.into_iter().map(wrong));
                     keep(trees, options, sink, &mut report)?;
                 }
-                Err(e) => report.damaged.push(Damaged {
-                    path: job.path.clone(),
-                    why: format!("{e:#}"),
-                }),
+                Err(e) => report.damaged.push(wrong(format!("{e:#}"))),
             }
         }
         progress(Progress { done, total })?;
@@ -111,7 +108,7 @@ pub fn run(
 /// Those of [`run()`], and a disk that is full or may not be written to.
 pub fn to_shards(
     mut plan: Plan,
-    kind: Kind,
+    kind: &Kind,
     options: &Options,
     out: &Path,
     progress: &mut dyn FnMut(Progress) -> Result<()>,
@@ -125,21 +122,23 @@ pub fn to_shards(
             Ok(())
         };
         sparse = Some(run(&plan, options, &mut survey, &mut |_| Ok(()))?.sparse);
-        let gone = (0..plan.species.len()).filter(|s| !left.contains(s));
-        let gone: Vec<&str> = gone.map(|s| plan.species[s].as_str()).collect();
+        let name = |s: &usize| plan.species[*s].clone();
+        let all = 0..plan.species.len();
+        let gone: Vec<String> = all.filter(|s| !left.contains(s)).map(|s| name(&s)).collect();
+        let left: Vec<String> = left.iter().map(name).collect();
         ensure!(
             options.species.is_empty() || gone.is_empty(),
             "no tree of {} is left with at least {} points; leave it out of --species",
             gone.join(", "),
             options.min_points
         );
-        plan.renumber(&Vec::from_iter(left));
+        plan.keep(|label| left.iter().any(|l| l == label));
     }
     let meta = shard::Meta {
         name: plan.name.clone(),
         species: plan.species.clone(),
-        licence: kind.layout().licence.into(),
-        source: kind.layout().source.into(),
+        licence: kind.licence.into(),
+        source: kind.source.into(),
     };
     let failed = || format!("{}: cannot write the set", out.display());
     let mut set = shard::Writer::create(out, meta)?;
@@ -212,7 +211,11 @@ fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
     let cloud = reader.read_all()?;
     ensure!(!cloud.is_empty(), "{}: has no points", job.path.display());
     let trees = match &job.trees[..] {
-        [Tree { record, crown: None }] => vec![(record.clone(), cloud)],
+        [
+            Tree {
+                record, crown: None, ..
+            },
+        ] => vec![(record.clone(), cloud)],
         _ => idtrees::clip(job, &cloud, options.min_height)?,
     };
     Ok((trees, reader.warnings()))
@@ -220,18 +223,16 @@ fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
 
 /// Divides `jobs` into groups of bounded size.
 fn groups(jobs: &[Job]) -> Vec<&[Job]> {
-    let mut out = Vec::new();
-    let (mut start, mut bytes) = (0, 0);
-    for (i, job) in jobs.iter().enumerate() {
-        let size = fs::metadata(&job.path).map_or(0, |m| m.len());
-        if i > start && (bytes + size > BYTES_AT_ONCE || i - start == JOBS_AT_ONCE) {
-            out.push(&jobs[start..i]);
-            (start, bytes) = (i, 0);
+    let length = |job: &Job| fs::metadata(&job.path).map_or(0, |m| m.len());
+    let (mut bytes, mut files) = (jobs.first().map_or(0, length), 1);
+    let same_group = |_: &Job, next: &Job| {
+        let size = length(next);
+        (bytes, files) = (bytes + size, files + 1);
+        let fits = bytes <= BYTES_AT_ONCE && files <= JOBS_AT_ONCE;
+        if !fits {
+            (bytes, files) = (size, 1);
         }
-        bytes += size;
-    }
-    if start < jobs.len() {
-        out.push(&jobs[start..]);
-    }
-    out
+        fits
+    };
+    jobs.chunk_by(same_group).collect()
 }

@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::{
     Options,
     csv_file::CsvFile,
-    plan::{Damaged, Labelled, Plan},
+    plan::{Damaged, Job, Plan, Tree},
     walk,
 };
 use crate::{Scan, TreeRecord};
@@ -40,10 +40,9 @@ struct Columns {
 
 /// A CSV, or `labels.csv` in a folder.
 pub fn plan(path: &Path, options: &Options) -> Result<Plan> {
-    let table = if path.is_dir() {
-        path.join(LABELS)
-    } else {
-        path.to_owned()
+    let table = match path.is_dir() {
+        true => path.join(LABELS),
+        false => path.to_owned(),
     };
     ensure!(
         table.is_file(),
@@ -68,10 +67,21 @@ pub fn plan(path: &Path, options: &Options) -> Result<Plan> {
         tree: optional(&wanted.tree, &TREE)?,
         scan: None,
     };
-    let (files, missing) = labelled(&table, &columns, |file| (home.join(file), file.to_owned()))?;
-    one_label_a_tree(&files)?;
-    let mut plan = Plan::of_files(walk::stem(&table.path), files);
-    plan.missing = missing;
+    let locate = |file: &str| (home.join(file), file.to_owned());
+    let plan = labelled(walk::stem(&table.path), &table, &columns, locate)?;
+    let mut seen: HashMap<&str, &Tree> = HashMap::new();
+    for tree in plan.jobs.iter().flat_map(|file| &file.trees) {
+        let TreeRecord {
+            tree: name, source, ..
+        } = &tree.record;
+        let first = *seen.entry(name).or_insert(tree);
+        let (one, other) = (&first.label, &tree.label);
+        ensure!(
+            one == other,
+            "tree '{name}' has two labels: '{one}' by {} and '{other}' by {source}",
+            first.record.source
+        );
+    }
     Ok(plan)
 }
 
@@ -79,9 +89,17 @@ pub fn plan(path: &Path, options: &Options) -> Result<Plan> {
 pub fn for_species(root: &Path, _: &Options) -> Result<Plan> {
     let path = metadata(root).with_context(|| format!("{}: {METADATA} is not here", root.display()))?;
     let home = path.parent().unwrap_or(root);
-    // The table's paths are those of its authors; only a file's name counts.
+    // LAS and LAZ files, without the unlabelled `test/`, whose numbers may be those of other trees. The table's paths are
+    // those of its authors; only a file's name counts.
+    let mut files = walk::entries(home)?;
+    for folder in walk::folders(home)? {
+        if !walk::name(&folder).eq_ignore_ascii_case("test") {
+            files.extend(walk::point_files(&folder)?.0);
+        }
+    }
+    files.retain(|p| walk::has_ending(p, &["las", "laz"]) && p.is_file());
     let mut by_stem: HashMap<String, PathBuf> = HashMap::new();
-    for path in labelled_files(home)? {
+    for path in files {
         let stem = walk::stem(&path);
         if let Some(other) = by_stem.insert(stem.clone(), path.clone()) {
             let (one, two) = (other.display(), path.display());
@@ -97,20 +115,18 @@ pub fn for_species(root: &Path, _: &Options) -> Result<Plan> {
         scan: Some(column("data_type")?),
         file: column("filename")?,
     };
-    let (files, missing) = labelled(&table, &columns, |file| {
+    let mut plan = labelled("for-species20k".into(), &table, &columns, |file| {
         let stem = walk::stem(Path::new(file));
         let usual = || home.join("dev").join(format!("{stem}.las"));
         let path = by_stem.get(&stem).cloned().unwrap_or_else(usual);
         let source = walk::below(home, &path);
         (path, source)
     })?;
-    let unnamed = by_stem.len() - files.len();
-    let mut plan = Plan::of_files("for-species20k".into(), files);
+    let unnamed = by_stem.len() - plan.jobs.len();
     if unnamed > 0 {
         let note = format!("{unnamed} files have no row in {METADATA}, left out");
         plan.notes.push(note);
     }
-    plan.missing = missing;
     Ok(plan)
 }
 
@@ -120,26 +136,14 @@ pub fn metadata(root: &Path) -> Option<PathBuf> {
     folders.map(|f| f.join(METADATA)).find(|p| p.is_file())
 }
 
-/// LAS and LAZ files below `home`, without the unlabelled `test/`, whose numbers may be those of other trees.
-fn labelled_files(home: &Path) -> Result<Vec<PathBuf>> {
-    let mut out = Vec::new();
-    for path in walk::entries(home)? {
-        if path.is_dir() && !walk::name(&path).eq_ignore_ascii_case("test") {
-            out.extend(walk::point_files(&path)?.0);
-        } else {
-            out.push(path);
-        }
-    }
-    out.retain(|p| walk::has_ending(p, &["las", "laz"]));
-    Ok(out)
-}
-
-/// The files of a table, and those that do not exist. `locate` returns where a file is, and its source.
+/// The files of a table. `locate` returns where a file is, and its source.
 fn labelled(
+    name: String,
     table: &CsvFile,
     columns: &Columns,
     locate: impl Fn(&str) -> (PathBuf, String),
-) -> Result<(Vec<Labelled>, Vec<Damaged>)> {
+) -> Result<Plan> {
+    let at = table.path.display();
     let (mut files, mut missing) = (Vec::new(), Vec::new());
     let mut seen: HashMap<PathBuf, (u64, String)> = HashMap::new();
     table.rows(|place, line, row| {
@@ -155,12 +159,12 @@ fn labelled(
         // Two spellings of one path are one file.
         let key = path.canonicalize().unwrap_or_else(|_| path.clone());
         if let Some((first, other)) = seen.insert(key, (line, label.clone())) {
-            let what = match other == label {
-                true => "twice",
-                false => "with two labels",
+            let what = if other == label {
+                "twice"
+            } else {
+                "with two labels"
             };
-            let table = table.path.display();
-            bail!("{table}: {file} is listed {what}, '{other}' in line {first} and '{label}' in line {line}");
+            bail!("{at}: {file} is listed {what}, '{other}' in line {first} and '{label}' in line {line}");
         }
         if !path.is_file() {
             let why = format!("does not exist, but {place} lists it");
@@ -180,38 +184,18 @@ fn labelled(
             source,
             ..TreeRecord::default()
         };
-        files.push(Labelled { path, label, record });
+        files.push(Job::file(path, label, record));
         Ok(())
     })?;
-    let at = table.path.display();
-    ensure!(
-        !files.is_empty() || !missing.is_empty(),
-        "{at}: has a header but no rows"
-    );
-    ensure!(
-        !files.is_empty(),
-        "{at}: none of its {} files exists, first {}",
-        missing.len(),
-        missing[0].path.display()
-    );
-    Ok((files, missing))
-}
-
-fn one_label_a_tree(files: &[Labelled]) -> Result<()> {
-    let mut seen: HashMap<&str, &Labelled> = HashMap::new();
-    for file in files {
-        let first = *seen.entry(&file.record.tree).or_insert(file);
-        ensure!(
-            first.label == file.label,
-            "tree '{}' has two labels: '{}' by {} and '{}' by {}",
-            file.record.tree,
-            first.label,
-            first.record.source,
-            file.label,
-            file.record.source
-        );
+    let first = missing.first().map(|d: &Damaged| d.path.display());
+    match (files.is_empty(), first) {
+        (true, None) => bail!("{at}: has a header but no rows"),
+        (true, Some(first)) => bail!("{at}: none of its {} files exists, first {first}", missing.len()),
+        _ => {}
     }
-    Ok(())
+    let mut plan = Plan::new(name, files);
+    plan.missing = missing;
+    Ok(plan)
 }
 
 /// Whether the first line of `path` names columns for file and label.

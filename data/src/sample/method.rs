@@ -84,42 +84,32 @@ mod tests {
     use super::*;
     use crate::Philox;
 
-    fn cloud() -> Cloud {
+    #[test]
+    fn a_set_is_thinned_as_it_is_read_and_keeps_its_echo_and_its_extent() {
         let mut random = Philox::new(8, 8);
         let points = (0..500).map(|_| [0; 3].map(|_| random.uniform()));
-        Cloud {
+        let whole = Cloud {
             intensity: (0..500).collect(),
             ..Cloud::from_points(points.collect())
+        };
+        let set = Dataset::of_clouds(vec![whole.clone()]);
+        let thinned = |method, n, seed| set.sampled(method, n, seed).cloud(0).unwrap();
+        for method in [Method::Voxel, Method::Farthest] {
+            let cloud = thinned(method, 60, 3);
+            assert_eq!(cloud.len(), 60);
+            assert_eq!(cloud, thinned(method, 60, 3));
+            assert_ne!(cloud.xyz, thinned(method, 60, 4).xyz);
+            for (p, &i) in cloud.xyz.iter().zip(&cloud.intensity) {
+                assert_eq!(*p, whole.xyz[usize::from(i)]);
+            }
         }
-    }
-
-    fn set() -> Dataset {
-        Dataset::of_clouds(vec![cloud()])
-    }
-
-    #[test]
-    fn a_thinned_cloud_has_an_extent_if_the_cloud_has_one() {
+        assert_eq!(thinned(Method::Random, 60, 3), whole);
+        assert_eq!(thinned(Method::Farthest, 600, 3), whole);
         let mut points = vec![[0.0; 3]; 500];
         points.push([1.0; 3]);
         for seed in 0..20 {
             let cloud = Cloud::from_points(points.clone());
             assert!(Method::Voxel.thin(cloud, 60, seed).unwrap().has_extent());
         }
-    }
-
-    #[test]
-    fn a_set_is_thinned_as_it_is_read_and_points_keep_their_echo() {
-        let whole = cloud();
-        for method in [Method::Voxel, Method::Farthest] {
-            let cloud = set().sampled(method, 60, 3).cloud(0).unwrap();
-            assert_eq!(cloud.len(), 60);
-            assert_eq!(cloud, set().sampled(method, 60, 3).cloud(0).unwrap());
-            assert_ne!(cloud.xyz, set().sampled(method, 60, 4).cloud(0).unwrap().xyz);
-            for (p, &i) in cloud.xyz.iter().zip(&cloud.intensity) {
-                assert_eq!(*p, whole.xyz[usize::from(i)]);
-            }
-        }
-        assert_eq!(set().sampled(Method::Random, 60, 3).cloud(0).unwrap(), whole);
-        assert_eq!(set().sampled(Method::Farthest, 600, 3).cloud(0).unwrap(), whole);
     }
 }

@@ -80,30 +80,22 @@ mod tests {
 
     use super::*;
 
-    fn cloud(n: usize) -> Vec<[f32; 3]> {
-        let mut rng = Philox::new(9, 9);
-        (0..n)
-            .map(|_| [(); 3].map(|()| (rng.normal() * 3.0) as f32))
-            .collect()
-    }
-
     #[test]
-    fn voxel_to_gives_as_many_as_asked() {
-        let points = cloud(5_000);
+    fn voxel_to_gives_as_many_as_asked_and_bad_edges_and_points_are_refused() {
+        let mut rng = Philox::new(9, 9);
+        let points: Vec<[f32; 3]> = (0..5_000)
+            .map(|_| [(); 3].map(|()| (rng.normal() * 3.0) as f32))
+            .collect();
         for n in [1, 10, 1_024, 4_999, 5_000, 9_000] {
             let got = voxel_to(&points, n, 1).unwrap();
             assert_eq!(got.len(), n.min(5_000));
             assert_eq!(got.iter().collect::<HashSet<_>>().len(), got.len());
         }
-        let same = vec![[1.0; 3]; 50];
-        assert_eq!(voxel_to(&same, 7, 1).unwrap().len(), 7);
+        assert_eq!(voxel_to(&[[1.0; 3]; 50], 7, 1).unwrap().len(), 7);
         assert!(voxel_to(&[], 7, 1).unwrap().is_empty());
-    }
-
-    #[test]
-    fn bad_edges_and_points_are_refused() {
-        assert!(voxel(&cloud(3), 0.0, 1).is_err());
-        assert!(voxel(&cloud(3), f32::NAN, 1).is_err());
-        assert!(voxel(&[[0.0, f32::INFINITY, 0.0]], 1.0, 1).is_err());
+        let infinite = [[0.0, f32::INFINITY, 0.0]];
+        for (points, edge) in [(&points[..3], 0.0), (&points[..3], f32::NAN), (&infinite, 1.0)] {
+            assert!(voxel(points, edge, 1).is_err());
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! A laser pulse: a few rays within its beam, and the returns that a receiver detects in their echoes.
 
+use serde::Deserialize;
+
 use crate::{Philox, Return, growth::Vec3};
 
 use super::{bvh::Bvh, shape::Ray};
 
 /// Properties of a scanner's beam and receiver.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Optics {
     /// Rays that sample the beam, at most [`MOST_RAYS`].
     pub rays: usize,

@@ -101,8 +101,8 @@ impl Bvh {
                     let first = node.link as usize;
                     for shape in &self.shapes[first..first + node.count as usize] {
                         if let Some(hit) = shape.hit(ray, limit) {
-                            limit = hit.t;
-                            best = Some((hit, shape.surface));
+                            limit = hit.0.t;
+                            best = Some(hit);
                         }
                     }
                     break;

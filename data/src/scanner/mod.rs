@@ -8,8 +8,6 @@ mod bvh;
 mod neighbours;
 mod shape;
 mod survey;
-#[cfg(test)]
-mod tests;
 
 pub use neighbours::neighbours;
 
@@ -19,10 +17,10 @@ use crate::{
     species::Habit,
 };
 
-use beam::{Echo, Pulse};
+use beam::Echo;
 use bvh::Bvh;
 use shape::{Shape, Surface};
-use survey::{Scanner, Target, scanner};
+use survey::{Target, scanner};
 
 /// A tree among its neighbours, ready to be scanned.
 #[derive(Debug)]
@@ -62,12 +60,8 @@ impl Scene {
     pub fn scan(&self, scan: Scan, pulses: usize, rng: &mut Philox) -> Cloud {
         let scanner = scanner(scan);
         let pulses = scanner.pulses(&self.target, pulses, rng);
-        self.cast(&scanner, &pulses, rng)
-    }
-
-    /// Casts `pulses` and keeps the points of this tree above the undergrowth, and a few stray points.
-    fn cast(&self, scanner: &Scanner, pulses: &[Pulse], rng: &mut Philox) -> Cloud {
         let optics = &scanner.optics;
+        // The points of this tree above the undergrowth, and a few stray points.
         let cut = rng.range(scanner.cut[0], scanner.cut[1]);
         let stray = rng.range(0.0, 0.12) as f32;
         let gain = 30_000.0 * libm::exp(0.4 * rng.normal());
@@ -75,7 +69,7 @@ impl Scene {
         let shifts: Vec<Vec3> = (0..16).map(shift).collect();
         let mut echoes = Vec::new();
         let mut cloud = Cloud::default();
-        for p in pulses {
+        for p in &pulses {
             echoes.clear();
             beam::cast(&self.bvh, optics, p, rng, &mut echoes);
             for e in &echoes {

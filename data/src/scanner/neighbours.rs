@@ -31,15 +31,13 @@ pub fn neighbours(size: &Size, crowding: f64, rng: &mut Philox) -> Vec<Shape> {
         let to = from + Vec3::UP * (size.height * rng.range(0.7, 1.1));
         let half = 0.5 * size.crown_length();
         let bole = 0.4 * size.diameter;
-        let radii = [bole, 0.2 * bole];
-        boles.push(Shape::wood(
-            &Segment {
-                from,
-                to,
-                radius: radii,
-            },
-            other,
-        ));
+        let radius_of_bole = [bole, 0.2 * bole];
+        let bole = Segment {
+            from,
+            to,
+            radius: radius_of_bole,
+        };
+        boles.push(Shape::wood(&bole, other));
         let middle = to + Vec3::UP * -half;
         for _ in 0..LEAVES {
             let out = Vec3::normal(rng).unit() * libm::cbrt(rng.uniform_f64());

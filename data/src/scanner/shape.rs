@@ -13,21 +13,14 @@ pub struct Surface {
 
 /// A surface and its geometry.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    kind: Kind,
-    /// Its properties.
-    pub surface: Surface,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Cone(Cone),
-    Ellipse(Ellipse),
+pub enum Shape {
+    Cone(Cone, Surface),
+    Ellipse(Ellipse, Surface),
 }
 
 /// A frustum of a cone, open at its ends.
 #[derive(Clone, Copy, Debug)]
-struct Cone {
+pub struct Cone {
     foot: [f32; 3],
     /// Unit vector.
     axis: [f32; 3],
@@ -39,7 +32,7 @@ struct Cone {
 
 /// A flat ellipse.
 #[derive(Clone, Copy, Debug)]
-struct Ellipse {
+pub struct Ellipse {
     centre: [f32; 3],
     /// Unit vector.
     normal: [f32; 3],
@@ -91,31 +84,31 @@ impl Shape {
     pub fn wood(s: &Segment, surface: Surface) -> Self {
         let along = s.to - s.from;
         let length = along.length().max(1e-6);
-        let kind = Kind::Cone(Cone {
+        let cone = Cone {
             foot: s.from.single(),
             axis: (along * (1.0 / length)).single(),
             length: length as f32,
             radius: s.radius[0] as f32,
             slope: ((s.radius[1] - s.radius[0]) / length) as f32,
-        });
-        Self { kind, surface }
+        };
+        Self::Cone(cone, surface)
     }
 
     /// An element of foliage.
     pub fn leaf(l: &Leaf, surface: Surface) -> Self {
-        let kind = Kind::Ellipse(Ellipse {
+        let ellipse = Ellipse {
             centre: l.centre.single(),
             normal: l.long.cross(l.short).unit().single(),
             u: (l.long * (1.0 / l.long.dot(l.long).max(1e-12))).single(),
             v: (l.short * (1.0 / l.short.dot(l.short).max(1e-12))).single(),
-        });
-        Self { kind, surface }
+        };
+        Self::Ellipse(ellipse, surface)
     }
 
     /// Minimum and maximum corner of its bounding box.
     pub fn bounds(&self) -> ([f32; 3], [f32; 3]) {
-        match &self.kind {
-            Kind::Cone(c) => {
+        match self {
+            Self::Cone(c, _) => {
                 let top = c.radius + c.slope * c.length;
                 let at = |a: usize, end: f32| c.foot[a] + c.axis[a] * end;
                 let r = if c.radius > top { c.radius } else { top };
@@ -123,7 +116,7 @@ impl Shape {
                 let high = [0, 1, 2].map(|a| at(a, 0.0).max(at(a, c.length)) + r);
                 (low, high)
             }
-            Kind::Ellipse(e) => {
+            Self::Ellipse(e, _) => {
                 // A half axis is u / |u|²; an ellipse reaches √(a² + b²) along each coordinate.
                 let (uu, vv) = (dot(e.u, e.u), dot(e.v, e.v));
                 let reach = [0, 1, 2].map(|a| {
@@ -136,10 +129,10 @@ impl Shape {
     }
 
     /// The first hit of `ray` on it, if it is closer than `limit`.
-    pub fn hit(&self, ray: &Ray, limit: f32) -> Option<Hit> {
-        match &self.kind {
-            Kind::Cone(c) => c.hit(ray, limit),
-            Kind::Ellipse(e) => e.hit(ray, limit),
+    pub fn hit(&self, ray: &Ray, limit: f32) -> Option<(Hit, Surface)> {
+        match self {
+            Self::Cone(c, surface) => Some((c.hit(ray, limit)?, *surface)),
+            Self::Ellipse(e, surface) => Some((e.hit(ray, limit)?, *surface)),
         }
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     f64::consts::{PI, TAU},
     iter::successors,
+    sync::LazyLock,
 };
+
+use serde::Deserialize;
 
 use crate::{Philox, Scan, growth::Vec3};
 
@@ -19,7 +22,7 @@ pub struct Target {
 }
 
 /// A scanner and how it is used.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Scanner {
     pub optics: Optics,
     /// Least number of stations or strips, and how many numbers of them there are.
@@ -30,51 +33,24 @@ pub struct Scanner {
     pub cut: [f64; 2],
 }
 
+#[derive(Deserialize)]
+struct Scanners {
+    tls: Scanner,
+    uls: Scanner,
+    als: Scanner,
+}
+
+static SCANNERS: LazyLock<Scanners> = LazyLock::new(|| {
+    let scanners = toml::from_str(include_str!("scanners.toml"));
+    scanners.unwrap_or_else(|e| panic!("scanners.toml: {e}"))
+});
+
 /// The scanner of `scan`; an unknown scan counts as terrestrial.
-pub fn scanner(scan: Scan) -> Scanner {
+pub fn scanner(scan: Scan) -> &'static Scanner {
     match scan {
-        Scan::Tls | Scan::Unknown => Scanner {
-            optics: Optics {
-                rays: 2,
-                divergence: 0.15e-3,
-                exit_radius: 0.003,
-                resolution: 0.06,
-                range_noise: 0.004,
-                reference_range: 12.0,
-                threshold: 0.02,
-            },
-            views: [3, 4],
-            flight: None,
-            cut: [0.05, 0.4],
-        },
-        Scan::Uls => Scanner {
-            optics: Optics {
-                rays: 3,
-                divergence: 0.5e-3,
-                exit_radius: 0.005,
-                resolution: 0.4,
-                range_noise: 0.02,
-                reference_range: 60.0,
-                threshold: 0.05,
-            },
-            views: [3, 4],
-            flight: Some(([45.0, 80.0], 0.75)),
-            cut: [0.1, 1.0],
-        },
-        Scan::Als => Scanner {
-            optics: Optics {
-                rays: 5,
-                divergence: 0.25e-3,
-                exit_radius: 0.01,
-                resolution: 0.7,
-                range_noise: 0.03,
-                reference_range: 650.0,
-                threshold: 0.06,
-            },
-            views: [2, 3],
-            flight: Some(([450.0, 900.0], 0.27)),
-            cut: [0.5, 2.0],
-        },
+        Scan::Tls | Scan::Unknown => &SCANNERS.tls,
+        Scan::Uls => &SCANNERS.uls,
+        Scan::Als => &SCANNERS.als,
     }
 }
 
@@ -98,7 +74,7 @@ fn steps(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
 }
 
 /// Pulses from `stations` tripods around the tree, on one regular angular grid; the first is at a random azimuth.
-pub fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
+fn tripods(target: &Target, stations: usize, count: usize, rng: &mut Philox) -> Vec<Pulse> {
     let first = rng.range(0.0, TAU);
     // Each station's place, the azimuth of the tree, half the width of its window, and the window's lower and upper end.
     let window = |k: usize| {

@@ -72,19 +72,12 @@ impl Manifest {
     /// Names the file, and the line or record that is wrong.
     pub fn read(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
-        let file = File::open(&path).with_context(|| {
-            format!(
-                "cannot open {}: expected a folder of shards, which has a {FILE}",
-                path.display()
-            )
-        })?;
-        let m: Self = serde_json::from_reader(BufReader::new(file)).with_context(|| {
-            format!(
-                "{}: not a manifest, or damaged; import the set again",
-                path.display()
-            )
-        })?;
-        m.check().with_context(|| path.display().to_string())?;
+        let at = path.display();
+        let file = File::open(&path)
+            .with_context(|| format!("cannot open {at}: expected a folder of shards, which has a {FILE}"))?;
+        let m: Self = serde_json::from_reader(BufReader::new(file))
+            .with_context(|| format!("{at}: not a manifest, or damaged; import the set again"))?;
+        m.check().with_context(|| at.to_string())?;
         Ok(m)
     }
 
@@ -95,30 +88,24 @@ impl Manifest {
             self.format
         );
         let n = self.meta.species.len();
-        for (i, r) in self.records.iter().enumerate() {
+        for (i, TreeRecord { tree, species, .. }) in self.records.iter().enumerate() {
             ensure!(
-                r.species < n,
-                "record {i} (tree {}): species {} of {n}: the label is not in the list of species",
-                r.tree,
-                r.species
+                *species < n,
+                "record {i} (tree {tree}): species {species} of {n}: the label is not in the list of species"
             );
         }
-        let clouds = self
-            .shards
-            .iter()
-            .try_fold(0usize, |sum, s| sum.checked_add(s.clouds));
-        ensure!(
-            clouds == Some(self.records.len()),
-            "{} records, but the shards have {clouds:?} clouds",
-            self.records.len()
+        let (records, clouds) = (
+            self.records.len(),
+            self.shards.iter().map(|s| s.clouds as u128).sum::<u128>(),
         );
-        for s in &self.shards {
+        ensure!(
+            clouds == records as u128,
+            "{records} records, but the shards have {clouds} clouds"
+        );
+        for ShardInfo { file, .. } in &self.shards {
             // A manifest from elsewhere must not name files outside its folder.
-            ensure!(
-                Path::new(&s.file).file_name() == Some(s.file.as_ref()),
-                "shard {:?} is not a file name",
-                s.file
-            );
+            let is_name = Path::new(file).file_name() == Some(file.as_ref());
+            ensure!(is_name, "shard {file:?} is not a file name");
         }
         Ok(())
     }

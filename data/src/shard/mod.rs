@@ -47,9 +47,7 @@
 //! # }
 //! ```
 
-mod file_reader;
-mod file_writer;
-mod layout;
+mod file;
 mod manifest;
 #[cfg(test)]
 mod tests;
@@ -59,9 +57,7 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 
-pub(crate) use file_reader::Shard;
-pub(crate) use file_writer::ShardWriter;
-pub(crate) use layout::attributes;
+pub(crate) use file::{Shard, ShardWriter, attributes};
 pub use manifest::{Manifest, Meta, ShardInfo};
 pub use writer::Writer;
 
@@ -94,7 +90,7 @@ impl CloudSource for Shards {
 
     fn has_extent(&self, index: usize) -> Result<bool> {
         let (shard, place) = self.place(index)?;
-        shard.has_extent(place)
+        Ok(shard.has_extent(place))
     }
 }
 
@@ -111,16 +107,14 @@ pub fn open(dir: &Path) -> Result<Dataset> {
     for (i, info) in manifest.shards.iter().enumerate() {
         let path = dir.join(&info.file);
         let shard = Shard::open(&path)?;
-        let found = (shard.entries().len(), shard.table_crc32());
+        let (clouds, crc32) = (shard.entries.len(), shard.table_crc32);
         ensure!(
-            found == (info.clouds, info.table_crc32),
-            "{} is not the file that {} describes: expected {} clouds and table checksum {:08x}, found {} and {:08x}; import the set again",
+            (clouds, crc32) == (info.clouds, info.table_crc32),
+            "{} is not the file that {} describes: expected {} clouds and table checksum {:08x}, found {clouds} and {crc32:08x}; import the set again",
             path.display(),
             manifest::FILE,
             info.clouds,
-            info.table_crc32,
-            found.0,
-            found.1
+            info.table_crc32
         );
         shards.files.push(shard);
         shards.places.extend((0..info.clouds).map(|c| (i, c)));

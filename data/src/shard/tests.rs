@@ -5,15 +5,6 @@ use anyhow::Result;
 use super::{Meta, Writer, digest, open};
 use crate::{Cloud, Return, Scan, TreeRecord};
 
-fn meta() -> Meta {
-    Meta {
-        name: "test".into(),
-        species: vec!["beech".into(), "oak".into()],
-        licence: "CC0-1.0".into(),
-        source: "made for this test".into(),
-    }
-}
-
 fn record(i: usize) -> TreeRecord {
     TreeRecord {
         tree: format!("t{i}"),
@@ -43,7 +34,12 @@ fn cloud(i: usize) -> Cloud {
 
 /// Writes a set and returns its digest.
 fn write(dir: &Path, scans: impl IntoIterator<Item = (TreeRecord, Cloud)>) -> Result<String> {
-    let mut w = Writer::create(dir, meta())?;
+    let meta = Meta {
+        name: "test".into(),
+        species: vec!["beech".into(), "oak".into()],
+        ..Meta::default()
+    };
+    let mut w = Writer::create(dir, meta)?;
     for (record, cloud) in scans {
         w.push(&record, &cloud)?;
     }
@@ -59,20 +55,20 @@ fn concurrent_writers_of_one_set_all_succeed_and_it_is_read_back_as_written() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
     let digests: Vec<String> = std::thread::scope(|s| {
-        let threads: Vec<_> = (0..4)
-            .map(|_| s.spawn(|| write(&dir, scans(7)).unwrap()))
-            .collect();
+        let threads = [(); 4].map(|()| s.spawn(|| write(&dir, scans(7)).unwrap()));
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     let set = open(&dir).unwrap();
     assert_eq!(digest(&set).unwrap(), set.digest);
     assert!(digests.iter().all(|d| *d == set.digest));
-    assert_eq!((set.species.clone(), set.len()), (meta().species, 7));
+    assert_eq!((set.species[1].as_str(), set.len()), ("oak", 7));
     for i in 0..7 {
         assert_eq!((&set.records[i], set.cloud(i).unwrap()), (&record(i), cloud(i)));
     }
     assert!(set.cloud(7).unwrap_err().to_string().contains("no record 7"));
-    // Nothing but the set is left.
+    // Another set replaces it, and nothing but the set is left.
+    assert_ne!(write(&dir, scans(5)).unwrap(), set.digest);
+    assert_eq!(open(&dir).unwrap().len(), 5);
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
 }
 
@@ -95,31 +91,35 @@ fn unusable_folders_records_and_clouds_are_refused_by_name() {
     let home = tempfile::tempdir().unwrap();
     let thesis = home.path().join("thesis.txt");
     fs::write(&thesis, "years of work").unwrap();
-    let error = Writer::create(home.path(), meta()).unwrap_err().to_string();
-    assert!(error.contains("not a canopy data set"), "{error}");
-    assert!(thesis.exists());
-
     let dir = home.path().join("set");
-    let mut wrong = record(4);
-    wrong.species = 2;
+    let wrong = TreeRecord {
+        species: 2,
+        ..record(4)
+    };
     let mut nan = cloud(0);
     nan.xyz[2][1] = f32::NAN;
-    for (scan, expected) in [
-        (Some((wrong, cloud(0))), "tree t4 from t4.laz: species 2 of 2"),
-        (Some((record(1), Cloud::default())), "no point"),
-        (Some((record(1), nan)), "point 2"),
-        (None, "no tree"),
+    for (dir, scan, expected) in [
+        (home.path(), Some((record(1), cloud(1))), "not a canopy data set"),
+        (
+            &dir,
+            Some((wrong, cloud(0))),
+            "tree t4 from t4.laz: species 2 of 2",
+        ),
+        (&dir, Some((record(1), Cloud::default())), "no point"),
+        (&dir, Some((record(1), nan)), "point 2"),
+        (&dir, None, "no tree"),
     ] {
-        let error = format!("{:#}", write(&dir, scan).unwrap_err());
+        let error = format!("{:#}", write(dir, scan).unwrap_err());
         assert!(error.contains(expected), "{error}");
-        assert!(!dir.exists());
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
     }
 }
 
 #[test]
-fn every_damaged_byte_and_every_truncation_is_detected() {
+fn every_damaged_byte_every_truncation_and_a_damaged_manifest_is_detected() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
+    assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));
     write(&dir, scans(4)).unwrap();
     let path = dir.join("shard-0000.safetensors");
     let whole = fs::read(&path).unwrap();
@@ -133,19 +133,10 @@ fn every_damaged_byte_and_every_truncation_is_detected() {
             // A change that is not noticed must not change a cloud.
             Ok(()) => (0..4).for_each(|i| assert_eq!(open(&dir).unwrap().cloud(i).unwrap(), cloud(i))),
         }
+        fs::write(&path, &whole[..at]).unwrap();
+        assert!(all().is_err(), "cut to {at} bytes");
     }
-    for len in 0..whole.len() {
-        fs::write(&path, &whole[..len]).unwrap();
-        assert!(all().is_err(), "cut to {len} bytes");
-    }
-}
-
-#[test]
-fn a_damaged_manifest_is_distinguished_from_a_missing_one() {
-    let home = tempfile::tempdir().unwrap();
-    let dir = home.path().join("set");
-    assert!(format!("{:#}", open(&dir).unwrap_err()).contains("dataset.json"));
-    write(&dir, scans(4)).unwrap();
+    fs::write(&path, &whole).unwrap();
     let path = dir.join("dataset.json");
     let text = fs::read_to_string(&path).unwrap();
     for (from, to, expected) in [
@@ -166,7 +157,6 @@ fn a_damaged_manifest_is_distinguished_from_a_missing_one() {
 fn a_cloud_has_an_extent_if_two_of_its_points_differ() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("set");
-    let mut w = Writer::create(&dir, meta()).unwrap();
     let clouds: [(&[[f32; 3]], bool); 4] = [
         (&[[1.0; 3]; 9], false),
         (&[[1.0; 3], [1.0; 3], [1.0, 1.0, 1.5]], true),
@@ -174,10 +164,9 @@ fn a_cloud_has_an_extent_if_two_of_its_points_differ() {
         // The two zeros are equal, although their bits are not.
         (&[[0.0; 3], [-0.0; 3]], false),
     ];
-    for (i, (points, _)) in clouds.iter().enumerate() {
-        w.push(&record(i), &Cloud::from_points(points.to_vec())).unwrap();
-    }
-    w.finish().unwrap();
+    let scan =
+        |(i, (points, _)): (usize, &(&[[f32; 3]], bool))| (record(i), Cloud::from_points(points.to_vec()));
+    write(&dir, clouds.iter().enumerate().map(scan)).unwrap();
     let set = open(&dir).unwrap();
     for (i, (points, extent)) in clouds.iter().enumerate() {
         assert_eq!(set.has_extent(i).unwrap(), *extent, "{points:?}");

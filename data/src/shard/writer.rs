@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::{
-    file_writer::ShardWriter,
-    layout::{attributes, parts},
+    file::{ShardWriter, attributes, parts},
     manifest::{self, Manifest, Meta, ShardInfo},
 };
 use crate::{Cloud, TreeRecord, atomic};
@@ -83,12 +82,11 @@ impl Writer {
     /// Returns an error if `dir` has other files or cannot be created.
     pub fn create(dir: &Path, meta: Meta) -> Result<Self> {
         ensure!(!meta.species.is_empty(), "the set {} has no species", meta.name);
-        if !replaceable(dir)? {
-            bail!(
-                "{} has files that are not a canopy data set: choose another folder, or empty it",
-                dir.display()
-            );
-        }
+        ensure!(
+            replaceable(dir)?,
+            "{} has files that are not a canopy data set: choose another folder, or empty it",
+            dir.display()
+        );
         let temp = atomic::folder_beside(dir)?;
         Ok(Self {
             dir: dir.to_owned(),
@@ -181,13 +179,10 @@ fn replaceable(dir: &Path) -> Result<bool> {
 /// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
     // Another process may create `dir` between the check and the rename: try a few times.
-    let mut last = None;
     for _ in 0..8 {
         // The same set is kept, unless a file of it is damaged.
-        if super::open(dir)
-            .and_then(|set| super::digest(&set))
-            .is_ok_and(|d| d == digest)
-        {
+        let found = super::open(dir).and_then(|set| super::digest(&set));
+        if found.is_ok_and(|found| found == digest) {
             return Ok(());
         }
         ensure!(
@@ -199,21 +194,15 @@ fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
         let old = atomic::folder_beside(dir)?;
         let aside = old.path().join("set");
         let moved = fs::rename(dir, &aside).is_ok();
-        match fs::rename(temp.path(), dir) {
-            Ok(()) => {
-                // The folder has another name now: there is nothing left to remove.
-                let _ = temp.keep();
-                return Ok(());
-            }
-            Err(e) => {
-                // If this fails, another process has put its set there.
-                if moved {
-                    let _ = fs::rename(&aside, dir);
-                }
-                last = Some(e);
-            }
+        if fs::rename(temp.path(), dir).is_ok() {
+            // The folder has another name now: there is nothing left to remove.
+            let _ = temp.keep();
+            return Ok(());
+        }
+        if moved {
+            // If this fails, another process has put its set there.
+            let _ = fs::rename(&aside, dir);
         }
     }
-    Err(last.map_or_else(|| anyhow::anyhow!("gave up"), Into::into))
-        .with_context(|| format!("cannot rename the finished set to {}", dir.display()))
+    bail!("cannot rename the finished set to {}", dir.display())
 }

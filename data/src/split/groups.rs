@@ -38,11 +38,10 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
     );
     let (name, species) = (&data.name, data.species.len());
     for (i, r) in data.records.iter().enumerate() {
+        let (source, label) = (&r.source, r.species);
         ensure!(
-            r.species < species,
-            "record {i} ({}) has label {}, but the set '{name}' has {species} species",
-            r.source,
-            r.species
+            label < species,
+            "record {i} ({source}) has label {label}, but the set '{name}' has {species} species"
         );
     }
     let (trees, plots) = (merge(data, false), merge(data, true));
@@ -59,12 +58,10 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
         Some(_) => (trees, "tree"),
         None => (plots, "plot"),
     };
+    let (count, plural) = (list.len(), if list.len() == 1 { "" } else { "s" });
     ensure!(
-        list.len() >= parts,
-        "'{}' has {} {unit}{}: too few for {parts} parts, of which each needs one",
-        data.name,
-        list.len(),
-        if list.len() == 1 { "" } else { "s" }
+        count >= parts,
+        "'{name}' has {count} {unit}{plural}: too few for {parts} parts, of which each needs one"
     );
     Ok((Groups { list, unit, species }, warnings))
 }

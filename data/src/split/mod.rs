@@ -24,15 +24,6 @@ pub struct Shares {
     pub test: f64,
 }
 
-impl Default for Shares {
-    fn default() -> Self {
-        Self {
-            validation: 0.25,
-            test: 0.0,
-        }
-    }
-}
-
 /// Record indices of each part, ascending. No plot and no tree is in two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Split {
@@ -77,13 +68,8 @@ pub fn by_plot(data: &Dataset, shares: Shares, seed: u64) -> Result<Split> {
     let (groups, warnings) = groups_of(data, asked.len())?;
     let wanted: Vec<f64> = asked.iter().map(|&part| shares[part]).collect();
     let part_of = assign::assign(&groups, &wanted, Some(0), seed);
-    Ok(divided(
-        data,
-        &groups,
-        &asked,
-        |group| asked[part_of[group]],
-        warnings,
-    ))
+    let part = |group: usize| asked[part_of[group]];
+    Ok(divided(data, &groups, &asked, part, warnings))
 }
 
 /// Fold `fold` of `k`: that fold's plots are for the test, the others for training. The same seed gives the same folds.
@@ -117,16 +103,14 @@ fn divided(
         parts[part(i)].extend(&group.records);
     }
     parts.iter_mut().for_each(|part| part.sort_unstable());
+    warnings.extend(missing(data, groups, &parts, asked));
     let [train, validation, test] = parts;
-    let mut split = Split {
+    Split {
         train,
         validation,
         test,
-        warnings: Vec::new(),
-    };
-    warnings.extend(missing(data, groups, &split, asked));
-    split.warnings = warnings;
-    split
+        warnings,
+    }
 }
 
 /// Weights of the classes from their `counts`: inverse to frequency (King and Zeng 2001, "Logistic regression in
@@ -156,17 +140,14 @@ pub fn species_counts(data: &Dataset, records: &[usize]) -> Vec<usize> {
 }
 
 /// Warns of each species that a part in `asked` lacks, with the reason.
-fn missing(data: &Dataset, groups: &Groups, split: &Split, asked: &[usize]) -> Vec<String> {
-    let parts = split.parts();
-    let counts = asked.iter().map(|&part| {
-        let (name, records) = parts[part];
-        (name, species_counts(data, records))
-    });
-    let counts: Vec<(&str, Vec<usize>)> = counts.collect();
+fn missing(data: &Dataset, groups: &Groups, parts: &[Vec<usize>; 3], asked: &[usize]) -> Vec<String> {
+    let counts = parts.each_ref().map(|records| species_counts(data, records));
     let mut out = Vec::new();
     for (s, species) in data.species.iter().enumerate() {
-        let lacking = counts.iter().filter(|(_, counts)| counts[s] == 0);
-        let lacking: Vec<&str> = lacking.map(|(name, _)| *name).collect();
+        let lacking = asked.iter().filter(|&&part| counts[part][s] == 0);
+        let lacking: Vec<&str> = lacking
+            .map(|&part| ["train", "validation", "test"][part])
+            .collect();
         if lacking.is_empty() {
             continue;
         }

@@ -20,35 +20,35 @@ fn set(rows: &[(usize, usize, usize)]) -> Dataset {
 }
 
 fn forest(plots: usize, each: usize, species: usize) -> Dataset {
-    let rows: Vec<_> = (0..plots * each)
-        .map(|t| (t, (t * 5 + t / each) % species, t / each))
-        .collect();
-    set(&rows)
+    let row = |t: usize| (t, (t * 5 + t / each) % species, t / each);
+    set(&Vec::from_iter((0..plots * each).map(row)))
 }
 
-fn names<'a>(data: &'a Dataset, part: &[usize], of: impl Fn(&'a TreeRecord) -> &'a str) -> HashSet<&'a str> {
-    part.iter().map(|&r| of(&data.records[r])).collect()
+fn plots<'a>(data: &'a Dataset, part: &[usize]) -> HashSet<&'a str> {
+    part.iter().map(|&r| data.records[r].plot.as_str()).collect()
 }
+
+const SHARES: Shares = Shares {
+    validation: 0.25,
+    test: 0.15,
+};
 
 proptest! {
     #[test]
     fn no_plot_and_no_tree_is_in_two_parts(
         rows in prop::collection::vec((0usize..60, 0usize..5, 0usize..9), 30..120),
         seed: u64,
-        test in prop::bool::ANY,
+        test in prop::sample::select(vec![0.0, 0.2]),
     ) {
         let data = set(&rows);
-        let shares = Shares { validation: 0.25, test: if test { 0.2 } else { 0.0 } };
-        let Ok(split) = by_plot(&data, shares, seed) else { return Ok(()) };
-        let parts = split.parts();
+        let Ok(split) = by_plot(&data, Shares { validation: 0.25, test }, seed) else { return Ok(()) };
         let by_tree = split.warnings.iter().any(|w| w.contains("split by tree"));
-        for a in 0..3 {
-            for b in a + 1..3 {
-                let trees = |p: usize| names(&data, parts[p].1, |r| &r.tree);
-                prop_assert!(trees(a).is_disjoint(&trees(b)));
-                let plots = |p: usize| names(&data, parts[p].1, |r| &r.plot);
-                prop_assert!(by_tree || plots(a).is_disjoint(&plots(b)));
-            }
+        let parts = split.parts();
+        for (a, b) in [(0, 1), (0, 2), (1, 2)] {
+            let trees = |p: usize| HashSet::<&str>::from_iter(parts[p].1.iter().map(|&r| &*data.records[r].tree));
+            prop_assert!(trees(a).is_disjoint(&trees(b)));
+            let [a, b] = [a, b].map(|p| plots(&data, parts[p].1));
+            prop_assert!(by_tree || a.is_disjoint(&b));
         }
         let mut all: Vec<usize> = parts.iter().flat_map(|p| p.1.iter().copied()).collect();
         all.sort_unstable();
@@ -56,93 +56,73 @@ proptest! {
     }
 
     #[test]
-    fn folds_hold_each_record_once(plots in 5usize..14, seed: u64) {
-        let data = forest(plots, 20, 4);
-        let mut seen = vec![0; data.len()];
+    fn folds_hold_each_record_once(count in 5usize..14, seed: u64) {
+        let data = forest(count, 20, 4);
+        let mut seen = Vec::new();
         for fold in 0..5 {
             let split = folds(&data, 5, fold, seed).unwrap();
             prop_assert_eq!(split.train.len() + split.test.len(), data.len());
-            prop_assert!(names(&data, &split.train, |r| &r.plot).is_disjoint(&names(&data, &split.test, |r| &r.plot)));
-            for r in split.test {
-                seen[r] += 1;
-            }
+            prop_assert!(plots(&data, &split.train).is_disjoint(&plots(&data, &split.test)));
+            seen.extend(split.test);
         }
-        prop_assert!(seen.iter().all(|&n| n == 1));
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0..data.len()).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn shares_come_near_and_every_species_is_in_every_part() {
+fn shares_come_near_every_species_is_in_every_part_and_the_seed_decides() {
     let data = forest(13, 56, 7);
+    let mut different = HashSet::new();
     for seed in 0..20 {
-        let (validation, test) = (0.25, 0.15);
-        let split = by_plot(&data, Shares { validation, test }, seed).unwrap();
+        let split = by_plot(&data, SHARES, seed).unwrap();
         assert!(split.warnings.is_empty(), "{:?}", split.warnings);
         for (part, share) in split.parts().iter().zip([0.6, 0.25, 0.15]) {
             let got = part.1.len() as f64 / data.len() as f64;
             assert!((got - share).abs() < 0.06, "seed {seed}: {} got {got}", part.0);
             assert!(species_counts(&data, part.1).iter().all(|&n| n > 0));
         }
+        assert_eq!(split, by_plot(&data, SHARES, seed).unwrap());
+        different.insert(split.validation);
     }
+    assert!(different.len() > 6, "{} splits of 20 seeds", different.len());
 }
 
 #[test]
-fn the_seed_decides_and_nothing_else() {
-    let data = forest(12, 60, 7);
-    let split = |seed| by_plot(&data, Shares::default(), seed).unwrap();
-    assert_eq!(split(3), split(3));
-    let different: HashSet<Vec<usize>> = (0..10).map(|s| split(s).validation).collect();
-    assert!(different.len() > 3, "{} splits of 10 seeds", different.len());
-}
-
-#[test]
-fn a_species_on_one_plot_trains_and_the_warning_says_so() {
+fn a_species_on_one_plot_trains_and_a_tree_on_two_plots_unites_them() {
     let mut rows: Vec<_> = (0..80).map(|t| (t, t % 2, t / 10)).collect();
-    rows.push((99, 2, 4));
+    rows.extend([(99, 2, 4), (0, 0, 3)]);
     let mut data = set(&rows);
     data.species[2] = "validation-3".into();
     for (part, validation, test) in [("validation", 0.25, 0.0), ("test", 0.0, 0.25)] {
-        let split = by_plot(&data, Shares { validation, test }, 1).unwrap();
-        assert!(split.train.contains(&80));
-        let warning = format!("validation-3: none in {part}, because all its records are of one plot");
-        assert_eq!(split.warnings, [warning]);
+        for seed in 0..10 {
+            let split = by_plot(&data, Shares { validation, test }, seed).unwrap();
+            assert!(split.train.contains(&80));
+            let warning = format!("validation-3: none in {part}, because all its records are of one plot");
+            assert_eq!(split.warnings, [warning]);
+            let train = plots(&data, &split.train);
+            assert_eq!(train.contains("plot0"), train.contains("plot3"));
+        }
     }
 }
 
 #[test]
-fn scans_of_one_tree_on_two_plots_unite_the_plots() {
-    let mut rows: Vec<_> = (0..40).map(|t| (t, t % 2, t / 10)).collect();
-    rows.push((0, 0, 3));
-    let data = set(&rows);
-    for seed in 0..10 {
-        let split = by_plot(&data, Shares::default(), seed).unwrap();
-        let plots = names(&data, &split.validation, |r| &r.plot);
-        assert_eq!(plots.contains("plot0"), plots.contains("plot3"));
-    }
-}
-
-#[test]
-fn without_plots_trees_are_split_and_the_warning_says_so() {
+fn without_plots_trees_are_split_and_a_set_that_cannot_be_split_says_why() {
     let one_plot: Vec<_> = (0..40).map(|t| (t, t % 4, 0)).collect();
     let own_plots: Vec<_> = (0..40).map(|t| (t, t % 4, t)).collect();
     for rows in [one_plot, own_plots] {
-        let split = by_plot(&set(&rows), Shares::default(), 5).unwrap();
+        let split = by_plot(&set(&rows), SHARES, 5).unwrap();
         assert!(split.warnings[0].contains("split by tree"));
         assert_eq!(split.validation.len(), 10);
     }
-}
-
-#[test]
-fn a_set_that_cannot_be_split_says_why() {
     let few = &forest(3, 4, 2);
     let all = Shares {
         validation: 1.0,
         test: 0.0,
     };
-    let shares = Shares::default();
     for (result, part) in [
-        (by_plot(&set(&[]), shares, 0), "no records"),
-        (by_plot(&set(&[(0, 0, 0)]), shares, 0), "too few for 2 parts"),
+        (by_plot(&set(&[]), SHARES, 0), "no records"),
+        (by_plot(&set(&[(0, 0, 0)]), SHARES, 0), "too few for 3 parts"),
         (by_plot(few, all, 0), "leave nothing"),
         (folds(few, 5, 0, 0), "3 plots: too few for 5"),
         (folds(few, 3, 3, 0), "count from 0 to 2"),

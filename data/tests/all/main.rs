@@ -3,19 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod fetch;
-mod idtrees;
 mod importers;
 #[path = "../made/mod.rs"]
 mod made;
 mod python;
 mod readers;
-mod real_files;
+mod real;
 mod round_trip;
-
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
 
 /// Checks that `text` contains all of `parts`.
 #[track_caller]
@@ -25,19 +19,20 @@ fn assert_contains(text: &str, parts: &[&str]) {
     }
 }
 
-/// The folder `name` of real data, in `CANOPY_REALDATA` or in `shared/realdata` beside the repository.
-fn real_data(name: &str) -> Option<PathBuf> {
-    let root = match env::var_os("CANOPY_REALDATA") {
-        Some(dir) => PathBuf::from(dir),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realdata"),
-    };
-    let dir = root.join(name);
-    if !dir.is_dir() {
-        println!(
-            "not run, because {} does not exist: set CANOPY_REALDATA",
-            dir.display()
-        );
-        return None;
+/// The bytes of `text`, in which `\n`, `\r`, `\t` and `\xff` stand for the byte.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut pieces = text.split('\\');
+    bytes.extend(pieces.next().unwrap_or_default().bytes());
+    for piece in pieces {
+        let (byte, length) = match piece.as_bytes()[0] {
+            b'n' => (b'\n', 1),
+            b'r' => (b'\r', 1),
+            b't' => (b'\t', 1),
+            _ => (u8::from_str_radix(&piece[1..3], 16).unwrap(), 3),
+        };
+        bytes.push(byte);
+        bytes.extend(piece[length..].bytes());
     }
-    Some(dir)
+    bytes
 }

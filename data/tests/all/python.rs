@@ -30,13 +30,14 @@ fn python_reads_a_shard() {
     }
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("two.safetensors");
-    let mut bare = Cloud::from_points(vec![[1.0, 2.0, 3.5], [4.0, 5.0, 6.0]]);
-    bare.origin = [432_100.0, 5_403_200.0, 0.0];
+    let bare = Cloud {
+        origin: [432_100.0, 5_403_200.0, 0.0],
+        ..Cloud::from_points(vec![[1.0, 2.0, 3.5], [4.0, 5.0, 6.0]])
+    };
     let full = Cloud {
-        xyz: vec![[0.5, 0.25, 7.0]],
         intensity: vec![900],
         returns: vec![Return { number: 1, of: 2 }],
-        ..Cloud::default()
+        ..Cloud::from_points(vec![[0.5, 0.25, 7.0]])
     };
     let mut writer = formats::Writer::create(&path, &formats::Options::default()).unwrap();
     for cloud in [bare, full] {

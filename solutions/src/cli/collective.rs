@@ -19,26 +19,9 @@ pub enum Collective {
     Nccl,
 }
 
-/// Features that this program was built with.
-#[derive(Clone, Copy)]
-pub struct Built {
-    pub mpi: bool,
-    pub nccl: bool,
-}
-
-impl Built {
-    pub const THIS: Self = Self {
-        mpi: cfg!(feature = "mpi"),
-        nccl: cfg!(feature = "nccl"),
-    };
-}
-
-/// Checks that ranks can communicate as `asked`, in a program with the features `built` at `place`. Without a wish they use NCCL
-/// if each has a GPU, otherwise MPI; the ranks of a single process are threads.
-///
-/// # Errors
-/// Returns an error if they cannot, with what to do.
-pub fn check(asked: Option<Collective>, place: Option<&Place>, built: Built) -> Result<()> {
+/// Checks that ranks can communicate as `asked`, at `place`. Without a wish they use NCCL if each has a GPU, otherwise MPI; the
+/// ranks of a single process are threads.
+pub fn check(asked: Option<Collective>, place: Option<&Place>) -> Result<()> {
     let several = place.filter(|place| place.world_size > 1);
     let (option, feature, features) = match (asked, several) {
         (None, _) | (Some(Collective::Threads), None) => return Ok(()),
@@ -48,8 +31,8 @@ pub fn check(asked: Option<Collective>, place: Option<&Place>, built: Built) -> 
             place.world_size,
             place.world_size
         ),
-        (Some(Collective::Mpi), _) => ("mpi", built.mpi, "mpi"),
-        (Some(Collective::Nccl), _) => ("nccl", built.nccl, "cuda,mpi,nccl"),
+        (Some(Collective::Mpi), _) => ("mpi", cfg!(feature = "mpi"), "mpi"),
+        (Some(Collective::Nccl), _) => ("nccl", cfg!(feature = "nccl"), "cuda,mpi,nccl"),
     };
     ensure!(
         feature,
@@ -80,43 +63,4 @@ pub fn connect(processes: &mut dyn Processes, asked: Option<Collective>, device:
         "--collective nccl: the ranks are on the CPU, and NCCL connects GPUs. Use --device cuda, or remove the option"
     );
     Ok(uses)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wish_must_fit_the_launcher_and_the_features() {
-        let place = Place {
-            rank: 0,
-            world_size: 2,
-            local_rank: 0,
-            launcher: "Slurm",
-        };
-        let [none, all] = [false, true].map(|with| Built {
-            mpi: with,
-            nccl: with,
-        });
-        for asked in [None, Some(Collective::Mpi), Some(Collective::Nccl)] {
-            check(asked, Some(&place), all).unwrap();
-        }
-        check(Some(Collective::Threads), None, none).unwrap();
-        check(None, None, none).unwrap();
-        for (asked, place, built, expected) in [
-            (
-                Collective::Threads,
-                Some(&place),
-                all,
-                "Slurm started 2 processes",
-            ),
-            (Collective::Nccl, Some(&place), none, "--features cuda,mpi,nccl"),
-            (Collective::Mpi, Some(&place), none, "--features mpi"),
-            (Collective::Nccl, None, all, "mpirun -n 2"),
-            (Collective::Mpi, None, all, "no launcher"),
-        ] {
-            let error = check(Some(asked), place, built).unwrap_err().to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
 }

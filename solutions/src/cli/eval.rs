@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use super::{
     data::open,
-    profiling::{self, Profiling},
-    trained::Trained,
+    profiling,
+    trained::{self, Trained},
 };
 use crate::{
     loader::lengths,
     model::PointNet,
     precision::Precision,
     train::{
-        Config, EvaluateOptions, bar, choice, data, evaluate,
+        Config, EvaluateOptions, bar, data, evaluate,
         numbers::Number,
         species::Species,
         task::{Part, Task},
@@ -36,8 +36,8 @@ Examples:
   canopy eval runs/quick --weights pytorch.safetensors
   canopy eval runs/quick --precision bf16     what low precision costs in accuracy")]
 pub struct Args {
-    /// Folder of a run, or a checkpoint file
-    run: PathBuf,
+    #[command(flatten)]
+    network: trained::Options,
     /// Another data set than the run's own; its species must be among the run's, unless the run predicts a number
     #[arg(long, value_name = "PATH")]
     data: Option<String>,
@@ -47,33 +47,14 @@ pub struct Args {
     /// Other weights than the run's best ones: a checkpoint, or a safetensors file of PyTorch
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Test-time augmentation: average the probabilities over N samples of each cloud [default: the run's]
-    #[arg(long, value_name = "N")]
-    votes: Option<usize>,
-    /// auto, cpu, cuda or cuda:N [default: the run's]
-    #[arg(long, value_name = "NAME")]
-    device: Option<String>,
-    /// Format of the matrix products, as in `canopy train`; the run's own does not apply
-    #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32")]
-    precision: Precision,
     /// Print the scores as JSON
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    profiling: Profiling,
 }
 
 /// Scores a model and prints the table.
-///
-/// # Errors
-/// Names what is missing or does not fit.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let trained = Trained::open(
-        &args.run,
-        args.weights.as_deref(),
-        args.device.as_deref(),
-        args.precision,
-    )?;
+    let trained = Trained::open(&args.network, args.weights.as_deref(), None)?;
     let (progress, model) = (&trained.progress, &trained.model);
     let config = Config {
         data: args.data.clone().unwrap_or(progress.config.data.clone()),
@@ -94,13 +75,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             let degenerate = data.degenerate()?;
             (0..data.len()).filter(|r| !degenerate.contains(r)).collect()
         }
-        part => {
+        name => {
             let split = data::split(&config, &data)?;
-            match part {
-                "train" => split.train,
-                "validation" => split.validation,
-                _ => split.test,
-            }
+            let part = split.parts().into_iter().find(|(part, _)| *part == name);
+            part.map_or(Vec::new(), |(_, records)| records.to_vec())
         }
     };
     ensure!(
@@ -109,9 +87,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         args.part
     );
     let lengths = lengths(&data, config.cloud_points())?;
-    let votes = args.votes.unwrap_or(config.votes).max(1);
+    let votes = args.network.votes(&config);
     let options = EvaluateOptions::of(&config, &lengths, votes, trained.pass.clone());
-    let recording = args.profiling.start(&trained.device)?;
+    let recording = args.network.profiling.start(&trained.device)?;
     let bar = bar((records.len() * votes) as u64, "evaluating");
     let mut each = |n: usize| {
         bar.set_position(n as u64);
@@ -161,7 +139,7 @@ fn scores<T: Task>(
     }
     let predictions = evaluate::predict(task, model, part, options, each)?;
     let scores = task.scores(part, &predictions);
-    let precision = args.precision;
+    let precision = args.network.precision;
     match args.json {
         true => Ok(serde_json::to_string_pretty(&Printed { precision, scores })?),
         false => Ok(scores.to_string()),

@@ -7,14 +7,12 @@ use std::{
 };
 
 use anyhow::{Context, Result, ensure};
-use canopy_data::atomic;
 use serde_json::json;
 
 use super::{data::open, options::Options, stop};
 use crate::{
     device,
     loader::batches,
-    report::svg::{LinePlot, Series},
     schedule::{RangeFound, RangeTest},
     train::{
         Config, Loss, bar, data,
@@ -30,7 +28,7 @@ steadily; the test ends when training diverges. No weights are saved.
 
 Examples:
   canopy find-lr
-  canopy find-lr --optimizer sgd --momentum 0.9 --batch 64 --plot lr.svg
+  canopy find-lr --optimizer sgd --momentum 0.9 --batch 64
   canopy find-lr --data clouds/ --json")]
 pub struct Args {
     /// First learning rate
@@ -42,9 +40,6 @@ pub struct Args {
     /// Number of steps from the first to the last learning rate
     #[arg(long, default_value_t = 100, value_name = "N")]
     steps: u64,
-    /// Write the plot to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -56,9 +51,6 @@ pub struct Args {
 }
 
 /// Runs the range test and prints its results.
-///
-/// # Errors
-/// Returns an error if a setting is out of range, the data cannot be read or the plot cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let mut config = Config::preset("quick")?;
     if let Some(file) = &args.config {
@@ -87,9 +79,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ..RangeTest::default()
     };
     let found = test_rates(&forest, &test)?;
-    if let Some(path) = &args.plot {
-        atomic::write(path, plot(&found).svg().as_bytes())?;
-    }
     if args.json {
         let json = json!({
             "rates": found.rates,
@@ -171,12 +160,4 @@ fn significant(value: f64, digits: usize) -> String {
     } else {
         rounded.to_string()
     }
-}
-
-fn plot(found: &RangeFound) -> LinePlot {
-    let points = found.rates.iter().copied().zip(found.losses.iter().copied());
-    let mut plot = LinePlot::new("Learning rate range test", "learning rate", "smoothed loss")
-        .with(Series::new("loss", points.collect()));
-    (plot.log_x, plot.size) = (true, (640.0, 360.0));
-    plot
 }

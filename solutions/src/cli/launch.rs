@@ -2,7 +2,6 @@
 
 use std::{
     env, io,
-    path::PathBuf,
     process::{Command, ExitCode},
 };
 
@@ -33,72 +32,50 @@ const SETTINGS: [(&str, &str); 3] = [
     ("OMPI_MCA_odls_base_sigkill_timeout", "5"),
 ];
 
-/// Calls mpirun.
-///
-/// # Errors
-/// Returns an error if this program was built without MPI, there is no mpirun, or the command is not `train`.
+/// Calls mpirun, or mpiexec where there is none.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(args.ranks > 0, "--ranks is 0: expected at least one rank");
+    let ranks = args.ranks;
+    ensure!(ranks > 0, "--ranks is 0: expected at least one rank");
     ensure!(
         args.command.first().is_some_and(|command| command == "train"),
-        "only `train` runs on several ranks: canopy launch --ranks {} -- train …",
-        args.ranks
+        "only `train` runs on several ranks: canopy launch --ranks {ranks} -- train …"
     );
-    let mut command = mpirun(args.ranks)?;
-    let program = command.get_program().to_owned();
-    let error = replace_by(command.args(&args.command))?;
-    Err(anyhow!(error).context(format!("{} does not start", program.display())))
-}
-
-/// Returns the command that starts this program on `ranks` ranks, without the program's arguments.
-///
-/// # Errors
-/// Returns an error if this program was built without MPI, or there is no mpirun.
-pub fn mpirun(ranks: usize) -> Result<Command> {
     ensure!(
         cfg!(feature = "mpi"),
         "this program was built without `--features mpi`: build it with the feature (README.md), or train with ranks that \
          are threads, `canopy train --ranks {ranks}`"
     );
     let canopy = env::current_exe().context("the path of this program is unknown")?;
-    let mut command = Command::new(path_of_mpirun()?);
-    command.arg("-n").arg(ranks.to_string()).arg(canopy);
-    for (name, value) in SETTINGS {
-        if env::var_os(name).is_none() {
-            command.env(name, value);
-        }
-    }
-    Ok(command)
-}
-
-/// Replaces this process by `command`, so that signals reach mpirun itself. Returns only if that fails.
-#[cfg(unix)]
-fn replace_by(command: &mut Command) -> Result<io::Error> {
-    use std::os::unix::process::CommandExt;
-    Ok(command.exec())
-}
-
-/// Runs `command` and exits with its exit code. Returns only if it does not start.
-#[cfg(not(unix))]
-fn replace_by(command: &mut Command) -> Result<io::Error> {
-    match command.status() {
-        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
-        Err(error) => Ok(error),
-    }
-}
-
-/// Returns the path of mpirun, or of mpiexec where there is none.
-fn path_of_mpirun() -> Result<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
     for name in ["mpirun", "mpiexec"] {
-        let name = format!("{name}{}", env::consts::EXE_SUFFIX);
-        let found = env::split_paths(&path).map(|folder| folder.join(&name));
-        if let Some(found) = found.into_iter().find(|file| file.is_file()) {
-            return Ok(found);
+        let mut command = Command::new(name);
+        command.arg("-n").arg(ranks.to_string()).arg(&canopy);
+        let unset = SETTINGS
+            .into_iter()
+            .filter(|(name, _)| env::var_os(name).is_none());
+        command.args(&args.command).envs(unset);
+        let error = replace_by(&mut command);
+        if error.kind() != io::ErrorKind::NotFound {
+            return Err(anyhow!(error).context(format!("{name} does not start")));
         }
     }
     bail!(
         "there is no mpirun or mpiexec on the PATH: `apt-get install openmpi-bin` (Debian, Ubuntu), `brew install open-mpi` \
          (macOS), or load your cluster's MPI module"
     )
+}
+
+/// Replaces this process by `command`, so that signals reach mpirun itself. Returns only if that fails.
+#[cfg(unix)]
+fn replace_by(command: &mut Command) -> io::Error {
+    use std::os::unix::process::CommandExt;
+    command.exec()
+}
+
+/// Runs `command` and exits with its exit code. Returns only if it does not start.
+#[cfg(not(unix))]
+fn replace_by(command: &mut Command) -> io::Error {
+    match command.status() {
+        Ok(status) => std::process::exit(status.code().unwrap_or(1)),
+        Err(error) => error,
+    }
 }

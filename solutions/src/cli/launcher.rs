@@ -15,20 +15,17 @@ fn variable(name: &str) -> Option<String> {
 /// # Errors
 /// Returns an error if the launcher's variables contradict each other.
 pub fn place() -> Result<Option<Place>> {
-    let place = place_from(&of_a_launcher(&variable));
+    let place = place_from(&of_a_launcher);
     let place = place.context("the launcher's environment variables contradict each other")?;
     Ok((place.launcher != "alone").then_some(place))
 }
 
-/// Hides the variables that say nothing of this process: those that Slurm sets in a batch script, which is not one of the
-/// job's tasks, and a stray RANK.
-fn of_a_launcher(variable: &dyn Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
-    let script = variable("SLURM_STEP_ID").is_none();
-    let stray = variable("WORLD_SIZE").is_none();
-    move |name| {
-        let hidden = (script && name.starts_with("SLURM_")) || (stray && name == "RANK");
-        if hidden { None } else { variable(name) }
-    }
+/// A variable of the environment. Those that say nothing of this process are hidden: those that Slurm sets in a batch script,
+/// which is not one of the job's tasks, and a stray RANK.
+fn of_a_launcher(name: &str) -> Option<String> {
+    let script = name.starts_with("SLURM_") && variable("SLURM_STEP_ID").is_none();
+    let stray = name == "RANK" && variable("WORLD_SIZE").is_none();
+    if script || stray { None } else { variable(name) }
 }
 
 /// Connects the processes that a launcher started, one rank each; `None` if this is the only process.
@@ -125,65 +122,5 @@ fn gpus() -> usize {
     match variable("CUDA_VISIBLE_DEVICES") {
         Some(list) => count.min(list.split(',').filter(|d| !d.trim().is_empty()).count()),
         None => count,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn place_of(set: &[(&str, &str)]) -> Result<Place> {
-        let variable = |name: &str| {
-            let found = set.iter().find(|(key, _)| *key == name)?;
-            Some(found.1.to_owned())
-        };
-        place_from(&of_a_launcher(&variable))
-    }
-
-    #[test]
-    fn a_stray_rank_and_a_batch_script_are_no_ranks() {
-        let script = [
-            ("SLURM_PROCID", "0"),
-            ("SLURM_NTASKS", "8"),
-            ("SLURM_LOCALID", "0"),
-        ];
-        let sets: [&[_]; 3] = [&[("RANK", "3")], &script, &[("RANK", "1"), ("SLURM_PROCID", "0")]];
-        for set in sets {
-            assert_eq!(place_of(set).unwrap().launcher, "alone");
-        }
-        let task = [&script[..], &[("SLURM_STEP_ID", "0")]].concat();
-        assert_eq!(place_of(&task).unwrap().world_size, 8);
-        // Another launcher counts although RANK is set, and a contradiction is an error.
-        let mpi = [
-            ("RANK", "3"),
-            ("OMPI_COMM_WORLD_RANK", "1"),
-            ("OMPI_COMM_WORLD_SIZE", "2"),
-            ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
-        ];
-        assert_eq!(
-            (place_of(&mpi).unwrap().rank, place_of(&mpi).unwrap().world_size),
-            (1, 2)
-        );
-        assert!(place_of(&mpi[..2]).is_err());
-        assert!(place_of(&[("RANK", "2"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "0")]).is_err());
-    }
-
-    #[test]
-    fn the_number_of_processes_is_the_number_of_ranks() {
-        let place = |world_size| Place {
-            rank: 0,
-            world_size,
-            local_rank: 0,
-            launcher: "Open MPI",
-        };
-        assert_eq!(ranks(None, Some(2), 1).unwrap(), 2);
-        assert_eq!(ranks(Some(&place(1)), Some(2), 1).unwrap(), 2);
-        assert_eq!(ranks(Some(&place(4)), None, 2).unwrap(), 4);
-        assert_eq!(ranks(Some(&place(4)), Some(4), 1).unwrap(), 4);
-        let error = ranks(Some(&place(4)), Some(2), 1).unwrap_err().to_string();
-        assert!(
-            error.contains("Open MPI started 4 processes") && error.contains("2 ranks"),
-            "{error}"
-        );
     }
 }

@@ -1,10 +1,11 @@
 //! The program's commands, one file each.
 
-/// Prints a line to standard output, or returns an [`OutputError`] from the enclosing function.
+/// Prints a line to standard output, or returns the error from the enclosing function.
 macro_rules! say {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        writeln!(std::io::stdout(), $($text)*).map_err($crate::cli::OutputError)?;
+        let written = writeln!(std::io::stdout(), $($text)*);
+        anyhow::Context::context(written, "standard output cannot be written to")?;
     }};
 }
 
@@ -28,7 +29,7 @@ mod table;
 mod train;
 mod trained;
 
-use std::{fmt, io, process::ExitCode};
+use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -98,18 +99,6 @@ enum Command {
 const OUT_OF_MEMORY: &str = "The device has too little memory for this: use a smaller --batch. `canopy plan --search 512` finds one \
      that fits, on a GPU with `--device cuda`.";
 
-/// Standard output cannot be written to.
-#[derive(Debug)]
-pub struct OutputError(io::Error);
-
-impl fmt::Display for OutputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "standard output cannot be written to: {}", self.0)
-    }
-}
-
-impl std::error::Error for OutputError {}
-
 /// Starts rayon's threads; 0: one per core. This thread is one of them, so that it begins an operator's work at once
 /// instead of waking a thread and waiting for it. Not if it is the only one: a loader thread that decodes LAZ would wait for
 /// it, and it for the loader.
@@ -160,8 +149,8 @@ pub fn main() -> ExitCode {
             eprintln!("{e}");
             return ExitCode::from(stop::STOPPED);
         }
-        let closed = |o: &OutputError| o.0.kind() == io::ErrorKind::BrokenPipe;
-        if e.downcast_ref().is_some_and(closed) {
+        let closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+        if e.root_cause().downcast_ref().is_some_and(closed) {
             // The reader, such as `head`, has read enough.
             return ExitCode::SUCCESS;
         }

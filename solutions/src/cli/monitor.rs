@@ -113,26 +113,3 @@ fn values(s: &Sample) -> String {
         .filter_map(|(value, unit)| Some(format!("{:.0} {unit}", (*value)?)));
     known.collect::<Vec<_>>().join(" · ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_has_the_values_that_a_device_reports() {
-        let sample = Sample {
-            use_percent: Some(50.0),
-            memory_total_mib: Some(200.0),
-            ..Sample::default()
-        };
-        assert_eq!(values(&sample), "50 % busy · 200 MiB in all");
-    }
-
-    #[test]
-    fn intervals_out_of_range_are_refused() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
-            assert!(interval(bad).is_err(), "{bad}");
-        }
-        assert_eq!(interval(0.5).unwrap(), Duration::from_millis(500));
-    }
-}

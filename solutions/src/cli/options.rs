@@ -123,33 +123,4 @@ mod tests {
         };
         assert_eq!(config, expected);
     }
-
-    #[test]
-    fn given_options_replace_the_presets_and_no_others() {
-        let full = Config::preset("full").unwrap();
-        let options = parsed(&["--epochs", "3", "--jitter", "0.25", "--plain"]).unwrap();
-        let changed = Config {
-            epochs: 3,
-            jitter: 0.25,
-            plain: true,
-            ..full.clone()
-        };
-        assert_eq!(options.over(&full).unwrap(), changed);
-        assert!(parsed(&["--model", "resnet"]).is_err());
-    }
-
-    #[test]
-    fn an_error_names_the_line_of_an_unknown_setting_and_of_an_invalid_value() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("run.toml");
-        for wrong in ["epohcs = 3", "model = \"resnet\""] {
-            fs::write(&path, format!("seed = 1\n{wrong}\n")).unwrap();
-            let e = format!("{:#}", Options::from_file(&path).unwrap_err());
-            let word = wrong.split(['"', ' ']).next().unwrap();
-            assert!(
-                e.contains("run.toml") && e.contains("line 2") && e.contains(word),
-                "{e}"
-            );
-        }
-    }
 }

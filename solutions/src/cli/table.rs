@@ -80,10 +80,12 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
 /// A table of objects with the same fields.
 fn of_objects(rows: &[Value]) -> Table {
     let objects = || rows.iter().filter_map(Value::as_object);
+    let indented = |(column, text): (usize, String)| if column == 0 { format!("  {text}") } else { text };
     let titles = objects().next().into_iter().flat_map(|first| first.keys());
-    let mut table = Table::new(titles.map(|title| format!("  {}", title.replace('_', " "))));
+    let titles = titles.map(|title| title.replace('_', " "));
+    let mut table = Table::new(titles.enumerate().map(indented));
     for object in objects() {
-        table.row(object.values().map(|value| format!("  {}", cell(value))));
+        table.row(object.values().map(cell).enumerate().map(indented));
     }
     table
 }
@@ -127,17 +129,7 @@ mod tests {
     fn values_are_short_texts() {
         let value = json!([4800, 0.5, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
         let cells: Vec<String> = value.as_array().unwrap().iter().map(cell).collect();
-        assert_eq!(
-            cells,
-            [
-                "4,800",
-                "0.500",
-                "a",
-                "yes",
-                "–",
-                "1, 2 to 3, 4",
-                "least points 7"
-            ]
-        );
+        let expected = "4,800|0.500|a|yes|–|1, 2 to 3, 4|least points 7";
+        assert_eq!(cells.join("|"), expected);
     }
 }

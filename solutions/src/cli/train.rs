@@ -79,15 +79,8 @@ pub struct Args {
 }
 
 /// Trains, then prints the scores and writes the report page.
-///
-/// # Errors
-/// Returns an error if a setting is invalid, the data cannot be read, training fails or a file cannot be written.
 pub fn run(args: Args) -> Result<ExitCode> {
-    collective::check(
-        args.collective,
-        launcher::place()?.as_ref(),
-        collective::Built::THIS,
-    )?;
+    collective::check(args.collective, launcher::place()?.as_ref())?;
     let Some((place, processes)) = launcher::connected()? else {
         return train(&args, None, &mut None);
     };
@@ -252,12 +245,7 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     }
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");
-    let mut trainer = Trainer::resume(checkpoint, data, split, chosen, folder)?;
-    if trainer.progress.degenerate.is_none() {
-        // An earlier version did not record them.
-        trainer.progress.degenerate = Degenerate::of(&whole)?;
-    }
-    Ok(trainer)
+    Trainer::resume(checkpoint, data, split, chosen, folder)
 }
 
 fn introduce(
@@ -284,15 +272,12 @@ fn introduce(
     );
     if config.ranks > 1 {
         line += &format!(" · {} ranks", config.ranks);
-        line += if config.sync_bn {
-            ""
-        } else {
-            ", each with its own batch norm"
-        };
-        line += &match config.zero {
-            0 => String::new(),
-            stage => format!(" · ZeRO {stage}"),
-        };
+        if !config.sync_bn {
+            line += ", each with its own batch norm";
+        }
+        if config.zero > 0 {
+            line += &format!(" · ZeRO {}", config.zero);
+        }
     }
     eprintln!("{line}");
     let [train, validation, test] = split.parts().map(|(_, records)| records.len());
@@ -328,23 +313,16 @@ fn introduce(
 /// Returns the command that repeats the run: the preset with the fewest differing settings, and those settings.
 fn command_line(config: &Config) -> String {
     let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
-    let presets = ["quick", "full"].map(|p| (p, Config::preset(p).map(|c| table(&c)).unwrap_or_default()));
     let own = table(config);
-    let differing = |base: &toml::Table| -> Vec<String> {
+    let [quick, full] = ["quick", "full"].map(|name| -> Vec<String> {
+        let base = Config::preset(name).map(|c| table(&c)).unwrap_or_default();
         let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
-        differs.map(|(k, v)| format!("--{k} {}", argument(v))).collect()
-    };
-    let (preset, options) = presets
-        .iter()
-        .map(|(name, base)| (*name, differing(base)))
-        .min_by_key(|(_, options)| options.len())
-        .unwrap_or(("quick", Vec::new()));
-    let mut words = vec!["canopy train".to_owned()];
-    if preset != "quick" {
-        words.push(format!("--preset {preset}"));
+        differs.map(|(k, v)| format!(" --{k} {}", argument(v))).collect()
+    });
+    match full.len() < quick.len() {
+        true => format!("canopy train --preset full{}", full.concat()),
+        false => format!("canopy train{}", quick.concat()),
     }
-    words.extend(options);
-    words.join(" ")
 }
 
 fn argument(value: &toml::Value) -> String {

@@ -41,32 +41,6 @@ fn low_precision_is_counted_and_measured_where_it_is_stored() {
     let share = low / activations("cuda", "--device cuda");
     assert!((0.5..0.55).contains(&share), "{share}");
     assert_eq!(activations("cuda", "--format fp16"), low);
-    let said = stdout(&mut canopy("plan --device cuda --format bf16"));
-    assert_contains(
-        &said,
-        &[
-            "bf16, CUDA kernels",
-            "--measure, on a machine with a GPU",
-            "--budget GIB, the memory of the GPU",
-        ],
-    );
-    for (wrong, why) in [
-        ("--device auto", "choose cpu, cuda"),
-        ("--device gpu", "there is no device 'gpu'"),
-        ("--device cuda --ranks 2", "--budget is missing"),
-        ("--batch 1", "at least 2 clouds"),
-        (
-            "--ranks 4 --parameters 1e30",
-            "--parameters is 1e30: expected a number from 1 up to 1e15",
-        ),
-        ("--measure --format fp16", "a CPU emulates fp16"),
-        (
-            "--measure --format bf16 --plain",
-            "candle's operators in fp32 only",
-        ),
-    ] {
-        assert_contains(&stderr(&mut canopy(&format!("plan {wrong}"))), &[why]);
-    }
 }
 
 #[test]
@@ -74,7 +48,6 @@ fn the_largest_batch_of_a_budget_fits_and_the_next_one_does_not() {
     let batch = plan("--budget 0.25")["largest"][0].as_u64().unwrap();
     let whole = |n: u64| plan(&format!("--batch {n}"))["total"].as_u64().unwrap();
     assert!(whole(batch) <= 1 << 28 && whole(batch + 1) > 1 << 28, "{batch}");
-    assert!(plan("--budget 0.001")["largest"].is_null());
 }
 
 /// A limit of the system: it refuses more address space, and the attempt is aborted.

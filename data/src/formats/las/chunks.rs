@@ -33,40 +33,23 @@ const RATIO: u64 = 32;
 /// # Errors
 /// Returns an error if the chunk table or a chunk does not fit the file or the number of points.
 pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>> {
-    let start = u64::from(header.raw.offset_to_point_data);
-    let record = header.layout.len as u64;
-    let mut left = header.count;
+    let (start, record, count) = (header.start, header.record, header.count);
     let Some(vlr) = &header.laszip else {
         let block = |first: u64| {
-            let points = BLOCK.min(left - first);
+            let points = BLOCK.min(count - first);
             let (at, bytes) = (start + first * record, points * record);
             Chunk { at, bytes, points }
         };
-        return Ok((0..left).step_by(BLOCK as usize).map(block).collect());
+        return Ok((0..count).step_by(BLOCK as usize).map(block).collect());
     };
     let mut chunks = Vec::new();
-    if left == 0 {
-        return Ok(chunks);
-    }
-    let mut add = |at: u64, bytes: u64, points: u64| {
-        let size = points.saturating_mul(record);
-        ensure!(
-            size <= MOST + RATIO * bytes,
-            "byte {at}: {points} points of {record} bytes in a chunk of {bytes} bytes: the file is damaged"
-        );
-        if points > 0 {
-            chunks.push(Chunk { at, bytes, points });
-        }
-        Ok(())
-    };
-    if !header.chunked {
-        add(start, len - start, left)?;
+    if count == 0 {
         return Ok(chunks);
     }
     // The points begin with the 8 bytes that say where the table is.
     let (mut at, end) = (start + 8, table_place(file, start, len)?);
     let table = read_table(file, at, end, record, vlr)?;
-    let mut more = false;
+    let (mut left, mut more) = (count, false);
     for (i, entry) in table.into_iter().enumerate() {
         let bytes = entry.byte_count;
         ensure!(
@@ -77,7 +60,7 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
         if bytes == 0 {
             continue;
         }
-        let points = if header.layout.number >= 6 {
+        let points = if header.number >= 6 {
             layered_points(file, at, bytes, record, vlr).with_context(|| format!("chunk {i}"))?
         } else if vlr.uses_variable_size_chunks() {
             entry.point_count
@@ -86,11 +69,16 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
         };
         more |= points > left || left == 0;
         let points = points.min(left);
-        add(at, bytes, points)?;
+        ensure!(
+            points.saturating_mul(record) <= MOST + RATIO * bytes,
+            "byte {at}: {points} points of {record} bytes in a chunk of {bytes} bytes: the file is damaged"
+        );
+        if points > 0 {
+            chunks.push(Chunk { at, bytes, points });
+        }
         at += bytes;
         left -= points;
     }
-    let count = header.count;
     ensure!(
         left == 0,
         "the header says {count} points, the chunk table has {}: the file is damaged or was never finished",
@@ -106,12 +94,12 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
 /// Offset of the chunk table: from the first 8 bytes of the points or, if the writer could not seek, from the file's
 /// last 8.
 fn table_place(file: &mut File, start: u64, len: u64) -> Result<u64> {
-    let mut place = 0;
+    let (first, mut place) = (start + 8, 0);
     for at in [start, len.saturating_sub(8)] {
         let mut bytes = [0; 8];
         read_at(file, at, &mut bytes)?;
         place = u64::from_le_bytes(bytes);
-        if place >= start + 8 && place.saturating_add(8) <= len {
+        if place >= first && place.saturating_add(8) <= len {
             return Ok(place);
         }
         // Only a writer that could not seek leaves a place before the points.
@@ -119,7 +107,6 @@ fn table_place(file: &mut File, start: u64, len: u64) -> Result<u64> {
             break;
         }
     }
-    let first = start + 8;
     bail!(
         "byte {start}: expected a chunk table between byte {first} and the file's end at {len}, found byte {place}: the file is truncated or damaged, copy or download it again"
     )
@@ -127,14 +114,14 @@ fn table_place(file: &mut File, start: u64, len: u64) -> Result<u64> {
 
 fn read_table(file: &mut File, first: u64, table: u64, record: u64, vlr: &LazVlr) -> Result<ChunkTable> {
     let mut number = [0; 4];
-    read_at(file, table + 4, &mut number)?;
+    let at = table + 4;
+    read_at(file, at, &mut number)?;
     let number = u64::from(u32::from_le_bytes(number));
     // Every chunk begins with one uncompressed point. `laz` allocates entries for whatever number is claimed.
     let most = (table - first) / record;
     ensure!(
         number <= most,
-        "byte {}: expected a table of at most {most} chunks, found {number}: the file is damaged",
-        table + 4
+        "byte {at}: expected a table of at most {most} chunks, found {number}: the file is damaged"
     );
     file.seek(SeekFrom::Start(table))?;
     let mut from = BufReader::new(file);
@@ -154,14 +141,12 @@ fn layered_points(file: &mut File, at: u64, bytes: u64, record: u64, vlr: &LazVl
     let layers: usize = vlr.items().iter().map(|i| layers(i.item_type())).sum();
     let mut head = vec![0; 4 + 4 * layers];
     read_at(file, at + record, &mut head)?;
-    let mut numbers = head
-        .chunks_exact(4)
-        .map(|b| u64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
-    let points = numbers.next().unwrap_or(0);
-    let claimed = record + head.len() as u64 + numbers.sum::<u64>();
+    let number = |b: &[u8]| u64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let layers: u64 = head[4..].chunks_exact(4).map(number).sum();
+    let claimed = record + head.len() as u64 + layers;
     ensure!(
         claimed <= bytes,
         "byte {at}: layers of {claimed} bytes in a chunk of {bytes}: the file is damaged"
     );
-    Ok(points)
+    Ok(number(&head))
 }

@@ -7,12 +7,12 @@ use ::laz::{
     laszip::{CompressorType, LazItemRecordBuilder},
 };
 use anyhow::{Context, Result, ensure};
-use las::raw;
+use las::{point::Format, raw};
 
-use super::record::Layout;
+use super::super::sink::Grid;
 
 /// The longest compressed record, bytes: 67 are the most without extra bytes.
-const LONGEST: usize = 67 + 512;
+const LONGEST: u64 = 67 + 512;
 /// Bytes after the header of a LAZ file without points, at most.
 const EMPTY: u64 = 64;
 
@@ -23,12 +23,17 @@ pub struct Header {
     pub raw: raw::Header,
     /// How many points there are.
     pub count: u64,
-    /// The format of the records.
-    pub layout: Layout,
-    /// How they are compressed; `None` if they are not.
+    /// Offset of the first byte of the points.
+    pub start: u64,
+    /// Point format 0 to 10, and as `las` describes it.
+    pub number: u8,
+    pub format: Format,
+    /// Bytes per record.
+    pub record: u64,
+    /// From the integers of a record to metres.
+    pub grid: Grid,
+    /// How records are compressed; `None` if they are not.
     pub laszip: Option<LazVlr>,
-    /// Whether compressed points are in chunks, not in one run.
-    pub chunked: bool,
     /// The coordinate reference system, if a record has it.
     pub crs: Option<String>,
     /// What the file's length contradicts.
@@ -50,21 +55,49 @@ impl Header {
             major == 1 && minor <= 4,
             "byte 24: expected LAS 1.0 to 1.4, found {major}.{minor}"
         );
-        let start = u64::from(raw.offset_to_point_data);
+        let (start, size) = (u64::from(raw.offset_to_point_data), u64::from(raw.header_size));
         ensure!(
-            start >= u64::from(raw.header_size) && start <= len,
-            "byte 96: expected points after the header of {} bytes and within the file of {len}, found byte {start}: the file is truncated or damaged",
-            raw.header_size
+            start >= size && start <= len,
+            "byte 96: expected points after the header of {size} bytes and within the file of {len}, found byte {start}: the file is truncated or damaged"
         );
-        let layout = Layout::new(&raw)?;
+        // Bits 6 and 7 mark compression.
+        let number = raw.point_data_record_format & 0x3f;
+        ensure!(
+            number <= 10,
+            "byte 104: expected a point format from 0 to 10, found {number}"
+        );
+        let mut format = Format::new(number)?;
+        let (least, record) = (format.len(), raw.point_data_record_length);
+        format.extra_bytes = record.checked_sub(least).with_context(|| {
+            format!("byte 105: expected records of at least {least} bytes in point format {number}, found {record}")
+        })?;
+        let grid = Grid {
+            scale: [raw.x_scale_factor, raw.y_scale_factor, raw.z_scale_factor],
+            offset: [raw.x_offset, raw.y_offset, raw.z_offset],
+        };
+        let Grid { scale, offset } = grid;
+        // Then every i32 gives a finite f32, whatever the origin.
+        let reach = |a: usize| scale[a].abs() * 2f64.powi(33) + offset[a].abs();
+        ensure!(
+            (0..3).all(|a| reach(a) < 1e30 && scale[a] != 0.0),
+            "byte 131: expected scale factors and offsets in metres, found {scale:?} and {offset:?}: the header is damaged"
+        );
+        // The old 32-bit field has precedence if it is not 0, as LAS 1.4 R15 requires of readers.
+        let count = match (raw.number_of_point_records, raw.large_file) {
+            (0, Some(large)) => large.number_of_point_records,
+            (n, _) => u64::from(n),
+        };
         let mut header = Self {
-            count: count(&raw),
-            layout,
+            raw,
+            count,
+            start,
+            number,
+            format,
+            record: u64::from(record),
+            grid,
             laszip: None,
-            chunked: true,
             crs: None,
             warning: None,
-            raw,
         };
         header.read_records(file)?;
         header.check_points(len)?;
@@ -81,22 +114,17 @@ impl Header {
     fn read_records<R: Read + Seek>(&mut self, file: &mut R) -> Result<()> {
         let begin = u64::from(self.raw.header_size);
         file.seek(SeekFrom::Start(begin))?;
-        let room = u64::from(self.raw.offset_to_point_data) - begin;
-        let mut records = BufReader::new(file).take(room);
-        for i in 0..self.raw.number_of_variable_length_records {
+        let mut records = BufReader::new(file).take(self.start - begin);
+        let number = self.raw.number_of_variable_length_records;
+        for i in 0..number {
             // A record's length is a u16, so none needs much memory.
             let vlr = raw::Vlr::read_from(&mut records, false).with_context(|| {
-                format!(
-                    "variable length record {i} of {} does not fit before the points at byte {}: the file is damaged",
-                    self.raw.number_of_variable_length_records, self.raw.offset_to_point_data
-                )
+                let start = self.start;
+                format!("variable length record {i} of {number} does not fit before the points at byte {start}: the file is damaged")
             })?;
             let user = vlr.user_id.split(|&b| b == 0).next().unwrap_or_default();
             match (user, vlr.record_id) {
-                (b"laszip encoded", LazVlr::RECORD_ID) => {
-                    self.laszip = Some(laszip(&vlr.data, &self.layout)?);
-                    self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
-                }
+                (b"laszip encoded", LazVlr::RECORD_ID) => self.laszip = Some(self.laszip(&vlr.data)?),
                 (b"LASF_Projection", 2112) => {
                     let text = String::from_utf8_lossy(&vlr.data);
                     self.crs = Some(text.trim_end_matches('\0').to_owned());
@@ -108,88 +136,61 @@ impl Header {
         Ok(())
     }
 
+    /// LASzip's record, checked against the point format. `laz` panics on one that does not fit, and allocates some 16 KiB of
+    /// models for each extra byte and for each item.
+    fn laszip(&self, data: &[u8]) -> Result<LazVlr> {
+        let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
+        let (number, record) = (self.number, self.record);
+        let expected = LazItemRecordBuilder::default_for_point_format_id(number, self.format.extra_bytes)?;
+        let types = |items: &[LazItem]| Vec::from_iter(items.iter().map(|i| (i.item_type(), i.size())));
+        // The compressor's number is the first two bytes of the record, which `LazVlr` does not expose.
+        let compressor = u16::from_le_bytes([data[0], data[1]]);
+        let known = match number {
+            0..6 => CompressorType::PointWiseChunked,
+            _ => CompressorType::LayeredChunked,
+        };
+        ensure!(
+            compressor == known as u16 && types(vlr.items()) == types(&expected) && record <= LONGEST,
+            "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {record} bytes in point format \
+             {number}; if it is not damaged, convert the file to LAS",
+            vlr.items()
+        );
+        Ok(vlr)
+    }
+
     fn check_points(&mut self, len: u64) -> Result<()> {
+        let (count, start, record) = (self.count, self.start, self.record);
         let compressed = self.raw.point_data_record_format & 0x80 != 0;
         ensure!(
             !compressed || self.laszip.is_some(),
             "the points are compressed, but the record that describes how (laszip encoded, 22204) is missing: the file is damaged"
         );
-        let room = len - u64::from(self.raw.offset_to_point_data);
+        let room = len - start;
         if self.laszip.is_some() {
             // A compressed file without points has the place of its chunk table, and an empty table.
-            if self.count == 0 && room > EMPTY {
-                self.warning = Some(format!(
-                    "the header says 0 points, but {room} bytes of points follow: they are not read"
-                ));
+            if count == 0 && room > EMPTY {
+                let text =
+                    format!("the header says 0 points, but {room} bytes of points follow: they are not read");
+                self.warning = Some(text);
             }
-        } else {
-            let holds = room / self.layout.len as u64;
-            ensure!(
-                self.count <= holds,
-                "the header says {} points of {} bytes from byte {}, but the file of {len} bytes holds {holds}: it is truncated, copy or download it again",
-                self.count,
-                self.layout.len,
-                self.raw.offset_to_point_data
+            return Ok(());
+        }
+        let holds = room / record;
+        ensure!(
+            count <= holds,
+            "the header says {count} points of {record} bytes from byte {start}, but the file of {len} bytes holds {holds}: it is truncated, copy or download it again"
+        );
+        // Extended records and waveforms may follow the points.
+        let waves = self.raw.start_of_waveform_data_packet_record;
+        let after = self.raw.evlr.is_some_and(|e| e.number_of_evlrs > 0) || waves.is_some_and(|at| at > 0);
+        if count < holds && !after {
+            let text = format!(
+                "the header says {count} points, but the file has space for {holds}: the others are not read"
             );
-            // Extended records and waveforms may follow the points.
-            let after = self.raw.evlr.is_some_and(|e| e.number_of_evlrs > 0)
-                || self
-                    .raw
-                    .start_of_waveform_data_packet_record
-                    .is_some_and(|at| at > 0);
-            if self.count < holds && !after {
-                self.warning = Some(format!(
-                    "the header says {} points, but the file has space for {holds}: the others are not read",
-                    self.count
-                ));
-            }
+            self.warning = Some(text);
         }
         Ok(())
     }
-}
-
-/// The number of points. The old 32-bit field has precedence if it is not 0, as LAS 1.4 R15 requires of readers.
-fn count(raw: &raw::Header) -> u64 {
-    match (raw.number_of_point_records, raw.large_file) {
-        (0, Some(large)) => large.number_of_point_records,
-        (n, _) => u64::from(n),
-    }
-}
-
-/// LASzip's record, checked against the point format. `laz` panics on one that does not fit, and allocates some 16 KiB of
-/// models for each extra byte and for each item.
-fn laszip(data: &[u8], layout: &Layout) -> Result<LazVlr> {
-    let vlr = LazVlr::from_buffer(data).context("the LASzip record is damaged")?;
-    let expected =
-        LazItemRecordBuilder::default_for_point_format_id(layout.number, layout.format.extra_bytes)?;
-    let types = |items: &[LazItem]| {
-        items
-            .iter()
-            .map(|i| (i.item_type(), i.size()))
-            .collect::<Vec<_>>()
-    };
-    let layered = layout.number >= 6;
-    let compressor = compressor(data);
-    let known = if layered {
-        compressor == CompressorType::LayeredChunked as u16
-    } else {
-        compressor == CompressorType::PointWiseChunked as u16
-            || compressor == CompressorType::PointWise as u16
-    };
-    ensure!(
-        known && types(vlr.items()) == types(&expected) && layout.len <= LONGEST,
-        "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {} bytes in point format {}; \
-         if it is not damaged, convert the file to LAS",
-        vlr.items(),
-        layout.len,
-        layout.number
-    );
-    Ok(vlr)
-}
-
-/// The compressor's number: the first two bytes of LASzip's record, which `LazVlr` does not expose.
-fn compressor(data: &[u8]) -> u16 {
-    u16::from_le_bytes([data[0], data[1]])
 }
 
 /// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).

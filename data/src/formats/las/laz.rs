@@ -51,13 +51,9 @@ pub fn hide_decoder_panics() {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_of_the_decoder_is_an_error() {
-        let error = guarded::<()>(|| panic!("index out of range")).unwrap_err();
-        assert!(error.to_string().contains("gave up"), "{error}");
-        assert!(!DECODING.get());
-    }
+#[test]
+fn a_panic_of_the_decoder_is_an_error() {
+    let error = guarded::<()>(|| panic!("index out of range")).unwrap_err();
+    assert!(error.to_string().contains("gave up"), "{error}");
+    assert!(!DECODING.get());
 }

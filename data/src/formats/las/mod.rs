@@ -6,7 +6,6 @@
 mod chunks;
 mod header;
 mod laz;
-mod record;
 mod write;
 
 use std::{
@@ -15,14 +14,15 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use las::{PointData, PointDataBuilder};
 use rayon::prelude::*;
 
 pub use header::Header;
 pub use laz::hide_decoder_panics;
 pub use write::Sink;
 
-use super::{sink::Grid, source::Source};
-use crate::Cloud;
+use super::{frame::origin_of, sink::Grid, source::Source};
+use crate::{Cloud, Return};
 use chunks::Chunk;
 
 /// A bounding box may be wrong by this much, metres, besides a step of the coordinates.
@@ -34,14 +34,16 @@ const PIECE: u64 = 24 << 20;
 pub fn open(mut file: File, len: u64) -> Result<Box<dyn Source>> {
     let mut header = Header::read(&mut file, len)?;
     let chunks = chunks::find(&mut file, len, &mut header)?;
-    // The first record of a chunk is not compressed.
-    let mut first = vec![0; header.layout.len];
+    // The first record of a chunk is not compressed, and begins with its coordinates.
+    let mut first = [0; 12];
     if let Some(chunk) = chunks.first() {
         read_at(&mut file, chunk.at, &mut first)?;
     }
+    let Grid { scale, offset } = header.grid;
+    let integer = |a: usize| i32::from_le_bytes([0, 1, 2, 3].map(|i| first[4 * a + i]));
     Ok(Box::new(Points {
         file,
-        origin: header.layout.origin(&first),
+        origin: origin_of([0, 1, 2].map(|a| f64::from(integer(a)) * scale[a] + offset[a])),
         header,
         chunks,
         next: 0,
@@ -62,13 +64,30 @@ struct Points {
 
 impl Points {
     fn decode(&self, chunk: &[u8], points: u64) -> Result<Cloud> {
-        let mut records = self.header.layout.buffer();
+        let mut records = PointDataBuilder::new().with_format(self.header.format).build();
         let bytes = records.resize_for(points as usize);
         match &self.header.laszip {
             Some(vlr) => laz::decompress(chunk, points, vlr, bytes)?,
             None => bytes.copy_from_slice(chunk),
         }
-        Ok(self.header.layout.cloud(&records, self.origin))
+        Ok(self.cloud(&records))
+    }
+
+    fn cloud(&self, records: &PointData) -> Cloud {
+        let Grid { scale, offset } = self.header.grid;
+        let shift = [0, 1, 2].map(|a| offset[a] - self.origin[a]);
+        let metres = |a: usize, v: i32| (f64::from(v) * scale[a] + shift[a]) as f32;
+        let integers = records.x_raw().zip(records.y_raw()).zip(records.z_raw());
+        let returns = records.return_number().zip(records.number_of_returns());
+        Cloud {
+            origin: self.origin,
+            xyz: integers
+                .map(|((x, y), z)| [metres(0, x), metres(1, y), metres(2, z)])
+                .collect(),
+            intensity: records.intensity().collect(),
+            class: records.classification().collect(),
+            returns: returns.map(|(number, of)| Return { number, of }).collect(),
+        }
     }
 }
 
@@ -76,7 +95,7 @@ impl Source for Points {
     fn next(&mut self) -> Result<Option<Cloud>> {
         let mut size = 0;
         let fits = |chunk: &&Chunk| {
-            let own = chunk.points * self.header.layout.len as u64;
+            let own = chunk.points * self.header.record;
             size += own;
             size <= own.max(PIECE)
         };
@@ -88,15 +107,12 @@ impl Source for Points {
         // Chunks are in order and within the file, so this is never longer than the file.
         let mut bytes = vec![0; (last.at + last.bytes - first.at) as usize];
         read_at(&mut self.file, first.at, &mut bytes)?;
-        let decode = |chunk: &Chunk| {
-            let from = (chunk.at - first.at) as usize;
-            self.decode(&bytes[from..from + chunk.bytes as usize], chunk.points)
-                .with_context(|| {
-                    format!(
-                        "the {} points from byte {} are damaged: copy or download the file again",
-                        chunk.points, chunk.at
-                    )
-                })
+        let decode = |&Chunk { at, bytes: n, points }: &Chunk| {
+            let from = (at - first.at) as usize;
+            let cloud = self.decode(&bytes[from..from + n as usize], points);
+            cloud.with_context(|| {
+                format!("the {points} points from byte {at} are damaged: copy or download the file again")
+            })
         };
         let clouds = group.par_iter().map(decode).collect::<Result<Vec<Cloud>>>()?;
         self.next += group.len();
@@ -113,27 +129,25 @@ impl Source for Points {
     }
 
     fn grid(&self) -> Option<Grid> {
-        Some(self.header.layout.grid)
+        Some(self.header.grid)
     }
 
     fn warnings(&self) -> Vec<String> {
         let mut all: Vec<String> = self.header.warning.iter().cloned().collect();
-        let scale = self.header.layout.grid.scale;
-        let near = |a: usize, said: f64, found: f64| (said - found).abs() <= TOLERANCE + scale[a].abs();
-        let said = self.header.bounds();
         // The box of points that are not read would be in doubt too.
-        if let (true, Some(seen)) = (all.is_empty(), self.seen)
-            && let Some(a) =
-                (0..3).find(|&a| !near(a, said[0][a], seen[0][a]) || !near(a, said[1][a], seen[1][a]))
-        {
-            all.push(format!(
-                "the header says that {} is from {:.3} to {:.3}, but it is from {:.3} to {:.3}: another program may use the wrong box",
-                ["x", "y", "z"][a],
-                said[0][a],
-                said[1][a],
-                seen[0][a],
-                seen[1][a]
-            ));
+        let Some(seen) = self.seen.filter(|_| all.is_empty()) else {
+            return all;
+        };
+        let said = self.header.bounds();
+        for (a, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            let ([from, to], [least, most]) = ([said[0][a], said[1][a]], [seen[0][a], seen[1][a]]);
+            let near = TOLERANCE + self.header.grid.scale[a].abs();
+            if !((from - least).abs() <= near && (to - most).abs() <= near) {
+                all.push(format!(
+                    "the header says that {axis} is from {from:.3} to {to:.3}, but it is from {least:.3} to {most:.3}: another program may use the wrong box"
+                ));
+                break;
+            }
         }
         all
     }
@@ -142,10 +156,7 @@ impl Source for Points {
 /// Reads `buffer.len()` bytes from byte `at`.
 fn read_at(file: &mut File, at: u64, buffer: &mut [u8]) -> Result<()> {
     file.seek(SeekFrom::Start(at))?;
-    file.read_exact(buffer).with_context(|| {
-        format!(
-            "byte {at}: expected {} more bytes: the file is truncated",
-            buffer.len()
-        )
-    })
+    let n = buffer.len();
+    file.read_exact(buffer)
+        .with_context(|| format!("byte {at}: expected {n} more bytes: the file is truncated"))
 }

@@ -6,7 +6,7 @@ use super::*;
 
 /// A plot of flat, sloping ground with two trees, and a crown outside.
 fn idtrees() -> TempDir {
-    let d = dir();
+    let d = tempfile::tempdir().unwrap();
     let mut plot = Cloud {
         origin: [500_000.0, 4_000_000.0, 300.0],
         ..Cloud::default()
@@ -27,46 +27,48 @@ fn idtrees() -> TempDir {
     fs::create_dir_all(d.path().join("RemoteSensing/LAS")).unwrap();
     let las = d.path().join("RemoteSensing/LAS/SITE_1.las");
     formats::write(&las, &plot, &formats::Options::default()).unwrap();
-    let boxes = [
-        ("T1", 3.0),
-        ("T2", 12.0),
-        ("FAR", 900.0),
-        ("NOLABEL", 3.0),
-        ("T2", 300.0),
-    ];
-    crowns(d.path(), &boxes);
+    let boxes = "T1 3,T2 12,FAR 900,NOLABEL 3,T2 300";
+    crowns(d.path(), boxes);
     let rows = "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\nT2,SITE,ACRU\nFAR,SITE,PITA\n";
     text(d.path(), "Field/train_data.csv", rows);
     d
 }
 
-/// Boxes of 4 m by 4 m at 4 m north, from so far east.
-fn crowns(root: &Path, boxes: &[(&str, f64)]) {
+/// Boxes of 4 m by 4 m at 4 m north: names, and how far east.
+fn crowns(root: &Path, boxes: &str) {
     fs::create_dir_all(root.join("ITC")).unwrap();
     let table = dbase::TableWriterBuilder::new().add_character_field("indvdID".try_into().unwrap(), 80);
     let mut writer = shapefile::Writer::from_path(root.join("ITC/train_SITE.shp"), table).unwrap();
-    for (id, east) in boxes {
-        let (x, y) = (500_000.0 + east, 4_000_004.0);
+    for one in boxes.split(',') {
+        let (id, east) = one.split_once(' ').unwrap();
+        let (x, y) = (500_000.0 + east.parse::<f64>().unwrap(), 4_000_004.0);
         let corners = [(x, y), (x, y + 4.0), (x + 4.0, y + 4.0), (x + 4.0, y), (x, y)];
         let ring = PolygonRing::Outer(corners.map(|(x, y)| Point::new(x, y)).to_vec());
         let mut record = dbase::Record::default();
-        record.insert("indvdID".into(), dbase::FieldValue::Character(Some((*id).into())));
-        writer
-            .write_shape_and_record(&Polygon::new(ring), &record)
-            .unwrap();
+        record.insert("indvdID".into(), dbase::FieldValue::Character(Some(id.into())));
+        let shape = Polygon::new(ring);
+        writer.write_shape_and_record(&shape, &record).unwrap();
     }
 }
 
 #[test]
 fn idtrees_clips_crowns_and_gives_heights_above_sloping_ground() {
     let d = idtrees();
-    assert_eq!(import::detect(d.path()).unwrap(), Kind::Idtrees);
+    // As the zip unpacks, two folders down.
+    let outer = tempfile::tempdir().unwrap();
+    let inner = outer.path().join("IDTREES_competition_train_v2/train");
+    fs::create_dir_all(inner.parent().unwrap()).unwrap();
+    fs::rename(d.path(), &inner).unwrap();
+    let kind = import::detect(outer.path()).unwrap();
+    assert_eq!(kind.name, "idtrees");
     // T2's second outline is as large as its first and lies outside: half of it is here, which is enough.
-    let (species, trees, _) = import(Kind::Idtrees, d.path(), &Options::default()).unwrap();
-    assert_eq!(species, ["ACRU", "QURU"]);
-    let name = |t: &(TreeRecord, Cloud)| format!("{} {} {}", t.0.tree, t.0.species, t.0.plot);
-    assert_eq!([name(&trees[0]), name(&trees[1])], ["T1 1 SITE_1", "T2 0 SITE_1"]);
-    let (first, second) = (&trees[0].1, &trees[1].1);
+    let found = import(kind, outer.path(), &Options::default()).unwrap();
+    assert_eq!(found.species, ["ACRU", "QURU"]);
+    let [(r1, first), (r2, second)] = &found.trees[..] else {
+        panic!("{:?}", found.report)
+    };
+    let name = |r: &TreeRecord| format!("{} {} {}", r.tree, r.species, r.plot);
+    assert_eq!([name(r1), name(r2)], ["T1 1 SITE_1", "T2 0 SITE_1"]);
     // Heights from 0.9 in steps of 0.5: three are below 2 m; noise at 80 and 90 m is gone.
     assert_eq!(first.len(), 27);
     let inside = |p: &[f32; 3]| (2.3..15.7).contains(&p[2]) && p[0].abs() <= 2.0;
@@ -75,42 +77,43 @@ fn idtrees_clips_crowns_and_gives_heights_above_sloping_ground() {
     // The ground rises 0.1 m a metre: flat treetops stay within what eight neighbours smooth.
     let flat = |p: &[f32; 3]| (p[2] - 3.0).abs() < 0.1;
     assert!(second.xyz.iter().all(flat), "{:?}", second.xyz);
-    let plan = import::plan(Kind::Idtrees, d.path(), &Options::default()).unwrap();
-    assert_contains(&plan.notes[0], &["1 crowns have no species"]);
-    assert_contains(&plan.notes[1], &["1 crowns lie outside"]);
-
-    // Two folders down, as the zip unpacks.
-    let outer = dir();
-    let inner = outer.path().join("IDTREES_competition_train_v2/train");
-    fs::create_dir_all(inner.parent().unwrap()).unwrap();
-    fs::rename(d.path(), &inner).unwrap();
-    assert_eq!(import::detect(outer.path()).unwrap(), Kind::Idtrees);
-    let (_, again, _) = import(Kind::Idtrees, outer.path(), &Options::default()).unwrap();
-    assert_eq!(again.len(), 2);
+    assert_contains(&found.notes[0], &["1 crowns have no species"]);
+    assert_contains(&found.notes[1], &["1 crowns lie outside"]);
 }
 
 #[test]
 fn a_damaged_plot_two_labels_and_missing_ground_are_errors() {
-    let d = idtrees();
-    text(d.path(), "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing");
-    fails(Kind::Idtrees, d.path(), &["SITE_2.las", "1 file(s)"]);
-
-    let d = idtrees();
-    let rows = "indvdID,siteID,taxonID\nT1,SITE,QURU\nT1,SITE,ACRU\n";
-    text(d.path(), "Field/train_data.csv", rows);
-    let two = "line 3: tree T1 has two labels, QURU and ACRU";
-    fails(Kind::Idtrees, d.path(), &[two]);
-
-    let d = idtrees();
-    let las = d.path().join("RemoteSensing/LAS/SITE_1.las");
-    let mut plot = formats::read(&las).unwrap();
-    plot.class.iter_mut().filter(|c| **c == 2).for_each(|c| *c = 1);
-    formats::write(&las, &plot, &formats::Options::default()).unwrap();
-    fails(Kind::Idtrees, d.path(), &["no ground points (class 2)"]);
-
-    let d = idtrees();
-    text(d.path(), "ITC/train_SITE.shp", "no shapes");
-    fails(Kind::Idtrees, d.path(), &["train_SITE.shp"]);
+    let no_ground = |root: &Path| {
+        let las = root.join("RemoteSensing/LAS/SITE_1.las");
+        let mut plot = formats::read(&las).unwrap();
+        plot.class.iter_mut().filter(|c| **c == 2).for_each(|c| *c = 1);
+        formats::write(&las, &plot, &formats::Options::default()).unwrap();
+    };
+    type Damage<'a> = &'a dyn Fn(&Path);
+    let cases: [(Damage, &str); 4] = [
+        (
+            &|root| text(root, "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing"),
+            "SITE_2.las",
+        ),
+        (
+            &|root| {
+                let rows = "indvdID,siteID,taxonID\nT1,SITE,QURU\nT1,SITE,ACRU\n";
+                text(root, "Field/train_data.csv", rows);
+            },
+            "line 3: tree T1 has two labels, QURU and ACRU",
+        ),
+        (&no_ground, "no ground points (class 2)"),
+        (
+            &|root| text(root, "ITC/train_SITE.shp", "no shapes"),
+            "train_SITE.shp",
+        ),
+    ];
+    for (damage, part) in cases {
+        let d = idtrees();
+        damage(d.path());
+        let error = import(&KINDS[0], d.path(), &Options::default()).err().unwrap();
+        assert_contains(&error, &[part]);
+    }
 }
 
 proptest::proptest! {
@@ -123,10 +126,10 @@ proptest::proptest! {
         bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 1..8),
         cut in proptest::bool::ANY,
     ) {
-        let d = dir();
-        crowns(d.path(), &[("T1", 3.0), ("T2", 12.0), ("FAR", 900.0)]);
+        let d = tempfile::tempdir().unwrap();
+        crowns(d.path(), "T1 3,T2 12,FAR 900");
         text(d.path(), "Field/train_data.csv", "indvdID,siteID,taxonID\nT1,SITE,QURU\nT2,SITE,ACRU\n");
-        put(d.path(), "RemoteSensing/LAS/SITE_1.las", 20, 1);
+        put(&d.path().join("RemoteSensing/LAS/SITE_1.las"), 20, 1);
         let names = ["ITC/train_SITE.shp", "ITC/train_SITE.dbf", "ITC/train_SITE.shx", "Field/train_data.csv"];
         let path = d.path().join(names[which]);
         let mut content = fs::read(&path).unwrap();
@@ -140,6 +143,6 @@ proptest::proptest! {
         }
         fs::write(&path, content).unwrap();
         // An error or not: either is an answer.
-        let _ = import(Kind::Idtrees, d.path(), &Options::default());
+        let _ = import(&KINDS[0], d.path(), &Options::default());
     }
 }

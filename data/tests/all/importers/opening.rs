@@ -5,6 +5,7 @@ use canopy_data::{Dataset, open};
 use super::*;
 
 fn opened(path: &Path, cache: &Path, messages: &mut Vec<String>) -> Result<Dataset, String> {
+    messages.clear();
     let opening = canopy_data::Opening {
         options: Options::default(),
         cache: cache.to_owned(),
@@ -15,56 +16,46 @@ fn opened(path: &Path, cache: &Path, messages: &mut Vec<String>) -> Result<Datas
 }
 
 #[test]
-fn a_layout_opens_through_the_cache_until_it_changes() {
-    let (d, cache) = (stpctls(), dir());
+fn a_layout_opens_through_the_cache_until_it_or_the_cache_changes() {
+    let [d, cache] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let mut messages = Vec::new();
+    for (mark, name) in ["oak/a.xyz", "ash/b.xyz"].iter().enumerate() {
+        put(&d.path().join(name), 10, mark);
+    }
     let first = opened(d.path(), cache.path(), &mut messages).unwrap();
-    assert_contains(&messages[0], &["recognised as stpctls, 4 trees of 3 species"]);
-    messages.clear();
+    assert_contains(&messages[0], &["recognised as folder, 2 trees of 2 species"]);
     let second = opened(d.path(), cache.path(), &mut messages).unwrap();
-    assert_eq!((first.digest, messages.len()), (second.digest, 0));
-    text(d.path(), "Kiefer/neu.xyz", "1 1 1\n");
-    let third = opened(d.path(), cache.path(), &mut messages).unwrap();
-    assert_eq!((third.len(), third.cloud(4).unwrap().len()), (5, 3));
-    assert!(!messages.is_empty());
-}
-
-#[test]
-fn a_damaged_cache_is_imported_again() {
-    let (d, cache) = (stpctls(), dir());
-    let first = opened(d.path(), cache.path(), &mut Vec::new()).unwrap().digest;
+    assert_eq!((&first.digest, messages.len()), (&second.digest, 0));
     let kept = fs::read_dir(cache.path()).unwrap().next().unwrap().unwrap();
     for file in fs::read_dir(kept.path()).unwrap() {
         fs::write(file.unwrap().path(), "{").unwrap();
     }
-    let mut messages = Vec::new();
-    let second = opened(d.path(), cache.path(), &mut messages).unwrap();
-    assert_eq!(second.digest, first);
+    let again = opened(d.path(), cache.path(), &mut messages).unwrap();
+    assert_eq!(again.digest, first.digest);
     assert_contains(&messages[0], &["imported again"]);
+    text(d.path(), "pine/neu.xyz", "1 1 1\n");
+    let third = opened(d.path(), cache.path(), &mut messages).unwrap();
+    assert_eq!((third.len(), third.cloud(2).unwrap().len()), (3, 1));
+    assert!(!messages.is_empty());
 }
 
 #[test]
-fn shards_open_directly_and_other_folders_are_an_error() {
-    let (d, cache) = (stpctls(), dir());
+fn shards_open_directly_other_files_are_an_error_and_a_stop_leaves_nothing() {
+    let [d, cache] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let file = d.path().join("oak/a.xyz");
+    put(&file, 10, 1);
     let set = cache.path().join("set");
-    let (_, digest) = shards(Kind::Stpctls, d.path(), &Options::default(), &set).unwrap();
-    assert_eq!(
-        opened(&set, cache.path(), &mut Vec::new()).unwrap().digest,
-        digest
-    );
-    let file = d.path().join("Fichte/f.xyz");
-    let error = opened(&file, cache.path(), &mut Vec::new()).unwrap_err();
-    assert_contains(&error, &["is one file", "canopy data import"]);
-    assert!(opened(&d.path().join("none"), cache.path(), &mut Vec::new()).is_err());
-}
-
-#[test]
-fn a_stop_ends_an_import_and_leaves_nothing() {
-    let (d, out) = (stpctls(), dir());
-    let plan = import::plan(Kind::Stpctls, d.path(), &Options::default()).unwrap();
-    let to = out.path().join("set");
     let stop = &mut |_| anyhow::bail!("stopped");
-    let error = import::to_shards(plan, Kind::Stpctls, &Options::default(), &to, stop).unwrap_err();
-    assert_eq!(error.to_string(), "stopped");
-    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+    let folder = import::kind("folder").unwrap();
+    let plan = import::plan(folder, d.path(), &Options::default()).unwrap();
+    let stopped = import::to_shards(plan, folder, &Options::default(), &set, stop);
+    assert_eq!(stopped.unwrap_err().to_string(), "stopped");
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 0);
+
+    let (_, digest) = shards("folder", d.path(), &Options::default(), &set).unwrap();
+    let mut messages = Vec::new();
+    assert_eq!(opened(&set, cache.path(), &mut messages).unwrap().digest, digest);
+    let error = opened(&file, cache.path(), &mut messages).unwrap_err();
+    assert_contains(&error, &["is one file", "canopy data import"]);
+    assert!(opened(&d.path().join("none"), cache.path(), &mut messages).is_err());
 }

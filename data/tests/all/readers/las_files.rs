@@ -1,50 +1,29 @@
 //! LAS and LAZ files.
 
+use std::io::Cursor;
+
+use canopy_data::Philox;
+
 use super::*;
 use crate::made::las_file;
 
 #[test]
 fn every_version_and_point_format_of_las_and_laz_is_read() {
-    let versions = |format: u8| match format {
-        0 | 1 => vec![(1, 0), (1, 1), (1, 2), (1, 3), (1, 4)],
-        2 | 3 => vec![(1, 2), (1, 3), (1, 4)],
-        _ => vec![(1, 4)],
-    };
-    for format in [0, 1, 2, 3, 6, 7, 8] {
-        for version in versions(format) {
-            for packed in [false, true] {
-                let (bytes, points) = las_file(format, version, packed, 1_000);
-                let c =
-                    read("a.las", &bytes).unwrap_or_else(|e| panic!("{format} {version:?} {packed}: {e:#}"));
-                assert_eq!(c.len(), points.len());
-                for (i, p) in points.iter().enumerate() {
-                    let at = [0, 1, 2].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
-                    for (q, p) in at.iter().zip([p.x, p.y, p.z]) {
-                        assert!((q - p).abs() < 1e-5, "format {format} {version:?}: {q} {p}");
-                    }
-                    assert_eq!(c.intensity[i], p.intensity);
-                    assert_eq!(c.class[i], u8::from(p.classification), "format {format}");
-                    assert_eq!(
-                        (c.returns[i].number, c.returns[i].of),
-                        (p.return_number, p.number_of_returns)
-                    );
-                }
+    for (format, least) in [(0, 0), (1, 0), (2, 2), (3, 2), (6, 4), (7, 4), (8, 4)] {
+        for (version, packed) in (least..=4).flat_map(|minor| [((1, minor), false), ((1, minor), true)]) {
+            let (bytes, points) = las_file(format, version, packed, 1_000);
+            let c = read("a.las", &bytes).unwrap_or_else(|e| panic!("{format} {version:?} {packed}: {e:#}"));
+            assert_eq!(c.len(), points.len());
+            for (i, p) in points.iter().enumerate() {
+                let at = [0, 1, 2].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
+                let near = at.iter().zip([p.x, p.y, p.z]).all(|(q, p)| (q - p).abs() < 1e-5);
+                assert!(near, "format {format} {version:?}: {at:?} {p:?}");
+                let found = (c.intensity[i], c.class[i], c.returns[i].number, c.returns[i].of);
+                let class = u8::from(p.classification);
+                assert_eq!(found, (p.intensity, class, p.return_number, p.number_of_returns));
             }
         }
     }
-}
-
-#[test]
-fn a_laz_file_of_one_run_without_chunks_is_read() {
-    let (bytes, points) = las_file(1, (1, 4), true, 1_000);
-    let (start, _) = places(&bytes);
-    let record = bytes.windows(14).position(|w| w == b"laszip encoded").unwrap() + 52;
-    // Compressor 1 of the first releases of LASzip, and no place of a chunk table before the points.
-    let mut bytes = changed(&bytes, &[(record, &[1, 0])]);
-    bytes.drain(start..start + 8);
-    let c = read("a.laz", &bytes).unwrap();
-    assert_eq!(c.len(), points.len());
-    assert!((c.origin[2] + f64::from(c.xyz[999][2]) - points[999].z).abs() < 1e-5);
 }
 
 /// The same records as LAS and as LAZ. Every bit is random, so that the decoder meets every length of difference.
@@ -76,24 +55,6 @@ fn laz_decodes_to_the_records_that_were_compressed() {
 }
 
 #[test]
-fn damaged_laz_ends_in_an_error_or_in_as_many_points() {
-    let mut random = Philox::new(11, 0);
-    for format in [3, 6] {
-        let (bytes, points) = las_file(format, (1, 4), true, 1_000);
-        let start = places(&bytes).0 + 8;
-        for _ in 0..300 {
-            let mut bad = bytes.clone();
-            for _ in 0..1 + random.below(4) {
-                bad[start + random.below(bytes.len() - start)] = random.below(256) as u8;
-            }
-            if let Ok(cloud) = read("bad.laz", &bad) {
-                assert_eq!(cloud.len(), points.len());
-            }
-        }
-    }
-}
-
-#[test]
 fn a_header_that_the_points_contradict_is_a_warning() {
     let home = tempfile::tempdir().unwrap();
     let warnings = |bytes: &[u8]| {
@@ -118,11 +79,7 @@ fn a_header_that_the_points_contradict_is_a_warning() {
         }
         // The greatest x.
         let (_, text) = warnings(&changed(&bytes, &[(179, &432_100.5f64.to_le_bytes())]));
-        assert_contains(
-            &text,
-            &[
-                "the header says that x is from 432100.000 to 432100.500, but it is from 432100.000 to 432109.000",
-            ],
-        );
+        let part = "x is from 432100.000 to 432100.500, but it is from 432100.000 to 432109.000";
+        assert_contains(&text, &["the header says that", part]);
     }
 }

@@ -8,6 +8,7 @@ use super::{Changes, changed, places, read, rows};
 use crate::{
     assert_contains,
     made::{las_file, strange_ply},
+    unescaped,
 };
 
 /// Checks that each file of the name is refused with its name and the text beside it.
@@ -39,7 +40,7 @@ fn of_another_format() {
 #[test]
 fn text_and_ply() {
     for [name, content, expected] in rows(include_str!("refused.txt")) {
-        refused(&name, [(content, expected.as_str())]);
+        refused(name, [(unescaped(content), expected)]);
     }
     let whole = strange_ply("binary_little_endian");
     let cut = &whole[..whole.len() - 8];

@@ -16,26 +16,9 @@ use crate::precision::{GradScaler, LossScaling, Precision};
 use crate::profile;
 use crate::train::{Loss, memory::in_use, short::Learner};
 
-/// Milliseconds of each timed step, by part.
-#[derive(Debug, Default)]
-pub struct Times {
-    pub loader: Vec<f64>,
-    pub forward: Vec<f64>,
-    pub backward: Vec<f64>,
-    pub optimizer: Vec<f64>,
-    /// The mean step of each round, if steps were queued.
-    pub queued: Vec<f64>,
-}
-
-impl Times {
-    pub fn total(&self) -> Vec<f64> {
-        if !self.queued.is_empty() {
-            return self.queued.clone();
-        }
-        let sum = |i: usize| self.loader[i] + self.forward[i] + self.backward[i] + self.optimizer[i];
-        (0..self.forward.len()).map(sum).collect()
-    }
-}
+/// Milliseconds of each timed step: loader, forward pass, backward pass, optimizer, and all of them. Of steps that were queued,
+/// the mean of each round, without its parts.
+pub type Times = Vec<[f64; 5]>;
 
 /// Clouds with four times the points of a sample, uniform in a box as high as a tree.
 #[derive(Debug)]
@@ -94,10 +77,8 @@ impl Bench {
             seed: 1,
         };
         let lowering = precision.lowering(device);
-        let scaler = match device {
-            Device::Cpu => None,
-            _ => LossScaling::Auto.scaler(precision),
-        };
+        let scales = !device.is_cpu();
+        let scaler = scales.then(|| LossScaling::Auto.scaler(precision)).flatten();
         Ok(Self {
             train,
             device: device.clone(),
@@ -140,10 +121,9 @@ impl Bench {
             self.count_memory(timed);
             if timed > 0 {
                 // Inference times the network only, as PyTorch's side does.
-                times.loader.push(if self.train { loaded } else { 0.0 });
-                times.forward.push(forward);
-                times.backward.push(backward);
-                times.optimizer.push(optimizer);
+                let loaded = if self.train { loaded } else { 0.0 };
+                let all = loaded + forward + backward + optimizer;
+                times.push([loaded, forward, backward, optimizer, all]);
             }
         }
         Ok(())
@@ -171,7 +151,7 @@ impl Bench {
             }
         }
         self.device.synchronize()?;
-        times.queued.push(ms(start) / self.options.repeats as f64);
+        times.push([0.0, 0.0, 0.0, 0.0, ms(start) / self.options.repeats as f64]);
         Ok(())
     }
 
@@ -226,11 +206,11 @@ mod tests {
         let options = Options::from_arg_matches(&matches).unwrap();
         for train in [true, false] {
             let mut bench = Bench::new(train, &options, Precision::Fp32, &Device::Cpu).unwrap();
-            let mut times = Times::default();
+            let mut times = Times::new();
             bench.queued_round(&mut times).unwrap();
             bench.queued_round(&mut times).unwrap();
-            assert_eq!(times.total().len(), 2);
-            assert!(times.total().iter().all(|&ms| ms > 0.0));
+            assert_eq!(times.len(), 2);
+            assert!(times.iter().all(|ms| ms[4] > 0.0));
             assert_eq!(bench.learner.steps, if train { 6 } else { 0 });
         }
     }

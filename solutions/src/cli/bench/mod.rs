@@ -90,18 +90,12 @@ pub struct Options {
     /// Also measure PyTorch with torch.compile
     #[arg(long, requires = "python")]
     compiled: bool,
-    /// Time limit of PyTorch's warm-up, including compilation, in seconds
-    #[arg(long, default_value_t = 300, value_name = "SECONDS", requires = "python")]
-    compile_limit: usize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the benchmark and prints its results.
-///
-/// # Errors
-/// Returns an error if an option is out of range, or if candle or the PyTorch script fails.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let (train, options) = match &args.what {
         What::Train(options) => (true, options),
@@ -114,7 +108,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ("--classes", options.classes, 1),
         ("--repeats", options.repeats, 1),
         ("--rounds", options.rounds, 1),
-        ("--compile-limit", options.compile_limit, 1),
     ] {
         ensure!(value >= least, "{name} must be at least {least}, it is {value}");
     }
@@ -125,8 +118,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let found = collect(train, options, &device)?;
     match options.json {
-        true => println!("{}", serde_json::to_string_pretty(&found)?),
-        false => print::print(&found),
+        true => say!("{}", serde_json::to_string_pretty(&found)?),
+        false => print::print(&found)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -183,7 +176,7 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
     let is_low = options.precision != Precision::Fp32 && device.is_cpu();
     let full = is_low.then(|| Bench::new(train, options, Precision::Fp32, device));
     let mut full = full.transpose()?;
-    let (mut ours, mut fp32, mut pytorch) = (Times::default(), Times::default(), Vec::new());
+    let (mut ours, mut fp32, mut pytorch) = (Times::new(), Times::new(), Vec::new());
     let mut peak = None;
     for _ in 0..options.rounds {
         bench.round(&mut ours)?;
@@ -198,7 +191,9 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         }
     }
     let gflop = bound::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
-    let total = median(&ours.total());
+    let of_part =
+        |times: &Times, part: usize| median(&times.iter().map(|step| step[part]).collect::<Vec<_>>());
+    let total = of_part(&ours, 4);
     let filter = filter_counts();
     // The widest layer.
     let product = bound::product_flops([32_768, 128, 1024], DType::F32, device)?;
@@ -214,13 +209,13 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         plain: options.plain,
         precision: options.precision,
         low_precision: options.precision.description(device, options.plain),
-        fp32_total_ms: is_low.then(|| median(&fp32.total())),
-        loader_ms: median(&ours.loader),
-        forward_ms: median(&ours.forward),
-        backward_ms: median(&ours.backward),
-        optimizer_ms: median(&ours.optimizer),
+        fp32_total_ms: is_low.then(|| of_part(&fp32, 4)),
+        loader_ms: of_part(&ours, 0),
+        forward_ms: of_part(&ours, 1),
+        backward_ms: of_part(&ours, 2),
+        optimizer_ms: of_part(&ours, 3),
         total_ms: total,
-        all_totals_ms: ours.total(),
+        all_totals_ms: ours.iter().map(|step| step[4]).collect(),
         clouds_per_second: options.batch as f64 / total * 1e3,
         peak_memory_mib: peak,
         memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),

@@ -12,6 +12,9 @@ use crate::precision::Precision;
 
 const SCRIPT: &str = include_str!("../../../benches/peer_pytorch.py");
 
+/// Time limit of PyTorch's warm-up, including compilation, in seconds.
+const WARMUP_LIMIT: usize = 300;
+
 /// PyTorch's measurements.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Peer {
@@ -55,12 +58,11 @@ pub fn round(
         batch,
         classes,
         repeats,
-        compile_limit,
         ..
     } = options;
     let mut words = format!(
         "--mode {} --model {model} --points {points} --batch {batch} --classes {classes} --repeats {repeats} --threads {} \
-         --warmup-limit {compile_limit}",
+         --warmup-limit {WARMUP_LIMIT}",
         if train { "train" } else { "infer" },
         rayon::current_num_threads()
     );

@@ -74,69 +74,28 @@ pub fn run(args: &Args) -> Result<()> {
     if input.join("dataset.json").is_file() {
         return export::files(&shard::open(input)?, output, ending, &options);
     }
-    if input.is_dir() {
-        return folder(args, ending, &options);
-    }
-    free(output, args.force)?;
-    let progress = Progress::new("converting");
-    let counts = one(args, input, output, &options, &mut |done, total| {
-        progress.at(done, total)
-    })?;
-    drop(progress);
-    say!("{}: {}", output.display(), in_words(counts));
-    Ok(())
-}
-
-/// How many points were written, and how many were left out.
-type Counts = [u64; 2];
-
-/// Converts one file in pieces.
-fn one(
-    args: &Args,
-    from: &Path,
-    to: &Path,
-    options: &Options,
-    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<Counts> {
-    let invalid = match args.drop_invalid {
-        true => Invalid::Drop,
-        false => Invalid::Error,
+    let is_folder = input.is_dir();
+    let pairs = match is_folder {
+        true => targets(args, ending)?,
+        false => vec![(input.clone(), output.clone())],
     };
-    let mut reader = formats::open_with(from, invalid)?;
-    let total = Reader::count(&reader);
-    let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
-    for warning in reader.warnings() {
-        eprintln!("warning: {}: {warning}", from.display());
-    }
-    Ok([points, reader.dropped()])
-}
-
-fn in_words([points, left_out]: Counts) -> String {
-    match left_out {
-        0 => format!("{} points", HumanCount(points)),
-        n => format!("{} points, {} left out", HumanCount(points), HumanCount(n)),
-    }
-}
-
-fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
-    let mut files = import::point_files(&args.input)?;
-    // Tables of labels are not clouds.
-    files.retain(|f| !import::is_table(f));
-    ensure!(!files.is_empty(), "{}: no point files", args.input.display());
-    let pairs = targets(files, args, ending);
     for (_, to) in &pairs {
-        free(to, args.force)?;
+        ensure!(
+            args.force || !to.exists(),
+            "{} exists already; replace it with --force",
+            to.display()
+        );
     }
     let progress = Progress::new("converting");
     let (mut counts, mut failed) = ([0, 0], 0);
-    for (done, (from, to)) in pairs.iter().enumerate() {
-        let parent = atomic::parent(to);
-        fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-        match one(args, from, to, options, &mut |_, _| {
-            progress.items(done, pairs.len())
-        }) {
+    for (i, (from, to)) in pairs.iter().enumerate() {
+        let mut report = |done, total| match is_folder {
+            true => progress.items(i, pairs.len()),
+            false => progress.at(done, total),
+        };
+        match one(args, from, to, &options, &mut report) {
             Ok([written, left_out]) => counts = [counts[0] + written, counts[1] + left_out],
-            Err(e) if e.is::<Stopped>() => return Err(e),
+            Err(e) if !is_folder || e.is::<Stopped>() => return Err(e),
             Err(e) => {
                 eprintln!("error: {e:#}");
                 failed += 1;
@@ -144,12 +103,16 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
         }
     }
     drop(progress);
-    let converted = pairs.len() - failed;
-    say!(
-        "{}: {converted} files, {}",
-        args.output.display(),
-        in_words(counts)
-    );
+    let [written, left_out] = counts.map(HumanCount);
+    let mut line = format!("{}: ", output.display());
+    if is_folder {
+        line += &format!("{} files, ", pairs.len() - failed);
+    }
+    line += &format!("{written} points");
+    if counts[1] > 0 {
+        line += &format!(", {left_out} left out");
+    }
+    say!("{line}");
     ensure!(
         failed == 0 || args.skip_damaged,
         "{failed} of {} files could not be converted (named above); the others were",
@@ -158,9 +121,36 @@ fn folder(args: &Args, ending: &str, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The file that each of `files` becomes. Files that differ in their endings only, such as `t.las` and `t.laz`, keep them:
-/// `t.las.ply` and `t.laz.ply`.
-fn targets(files: Vec<PathBuf>, args: &Args, ending: &str) -> Vec<(PathBuf, PathBuf)> {
+/// Converts one file in pieces. Returns how many points were written, and how many were left out.
+fn one(
+    args: &Args,
+    from: &Path,
+    to: &Path,
+    options: &Options,
+    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
+) -> Result<[u64; 2]> {
+    let invalid = match args.drop_invalid {
+        true => Invalid::Drop,
+        false => Invalid::Error,
+    };
+    let mut reader = formats::open_with(from, invalid)?;
+    let parent = atomic::parent(to);
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    let total = Reader::count(&reader);
+    let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
+    for warning in reader.warnings() {
+        eprintln!("warning: {}: {warning}", from.display());
+    }
+    Ok([points, reader.dropped()])
+}
+
+/// The point files of the input's folder, and the files that they become. Files that differ in their endings only, such as
+/// `t.las` and `t.laz`, keep them: `t.las.ply` and `t.laz.ply`.
+fn targets(args: &Args, ending: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let mut files = import::point_files(&args.input)?;
+    // Tables of labels are not clouds.
+    files.retain(|f| !import::is_table(f));
+    ensure!(!files.is_empty(), "{}: no point files", args.input.display());
     let bare = |from: &Path| {
         let below = from.strip_prefix(&args.input).unwrap_or(from);
         args.output.join(below).with_extension("")
@@ -177,14 +167,5 @@ fn targets(files: Vec<PathBuf>, args: &Args, ending: &str) -> Vec<(PathBuf, Path
         to.push(format!("{kept}.{ending}"));
         (from, to.into())
     };
-    files.into_iter().map(target).collect()
-}
-
-fn free(path: &Path, force: bool) -> Result<()> {
-    ensure!(
-        force || !path.exists(),
-        "{} exists already; replace it with --force",
-        path.display()
-    );
-    Ok(())
+    Ok(files.into_iter().map(target).collect())
 }

@@ -10,7 +10,6 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::progress::Progress;
 use crate::cli::table::{Table, show};
 
 /// Options of `canopy data fetch`.
@@ -64,14 +63,10 @@ pub fn run(args: &Args) -> Result<()> {
             say!("{} exists already", unpacked.display());
             continue;
         }
-        let progress = Progress::of_bytes(file.name);
-        fetch::download(url, &to, file.expect(), &mut |now, all| progress.at(now, all))?;
-        drop(progress);
+        fetch::download(url, &to, file.expect())?;
         say!("{}: fetched; length and MD5 are correct", to.display());
         if unpack {
-            let progress = Progress::of_bytes(&format!("unpacking {}", file.name));
-            fetch::unpack(&to, &unpacked, &mut |now, all| progress.at(now, Some(all)))?;
-            drop(progress);
+            fetch::unpack(&to, &unpacked)?;
             say!(
                 "{}: unpacked; {} is no longer needed",
                 unpacked.display(),
@@ -91,23 +86,16 @@ fn list(json: bool) -> Result<()> {
     let mut table = Table::new(["name", "licence", "size"]);
     for entry in fetch::catalogue() {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
-        let size = if bytes > 0 {
-            HumanBytes(bytes).to_string()
-        } else {
-            "not published".into()
+        let size = match bytes {
+            0 => "not published".into(),
+            bytes => HumanBytes(bytes).to_string(),
         };
-        table.row([entry.name, licence(entry), &size]);
+        let licence = Some(entry.licence).filter(|licence| !licence.is_empty());
+        table.row([entry.name, licence.unwrap_or("unknown: see its page"), &size]);
     }
     table.print()?;
     say!("\nfetch one: canopy data fetch NAME");
     Ok(())
-}
-
-fn licence(entry: &Entry) -> &str {
-    match entry.licence {
-        "" => "unknown: see its page",
-        known => known,
-    }
 }
 
 /// Prints what to do by hand, and checks the files that exist.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use canopy_data::{
-    import::{self, Columns, Damaged, Kind, Options},
+    import::{self, Columns, Damaged, Options},
     shard,
     split::species_counts,
 };
@@ -77,9 +77,9 @@ pub fn files(damaged: &[Damaged]) -> Value {
 
 /// Imports a data set into shards.
 pub fn run(args: &Args) -> Result<()> {
-    let kind: Kind = match args.kind.as_str() {
+    let kind = match args.kind.as_str() {
         "auto" => import::detect(&args.path)?,
-        name => name.parse()?,
+        name => import::kind(name)?,
     };
     let options = Options {
         species: args.species.clone(),
@@ -97,7 +97,8 @@ pub fn run(args: &Args) -> Result<()> {
     let plan = import::plan(kind, &args.path, &options)?;
     let notes = plan.notes.clone();
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
-    eprintln!("{}: {kind}, {} trees to read", args.path.display(), plan.trees());
+    let (path, trees) = (args.path.display(), plan.trees());
+    eprintln!("{path}: {}, {trees} trees to read", kind.name);
     notes.iter().for_each(|note| eprintln!("  {note}"));
     let progress = Progress::new("importing");
     let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |p| {
@@ -117,7 +118,7 @@ pub fn run(args: &Args) -> Result<()> {
     let species = by_species(&data, &species_counts(&data, &all));
     // As text they were printed before.
     let notes = if args.json { notes } else { Vec::new() };
-    let found = json!({"kind": kind.name(), "out": out, "trees": report.trees, "points": report.points,
+    let found = json!({"kind": kind.name, "out": out, "trees": report.trees, "points": report.points,
         "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": files(&report.damaged),
         "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()});
     show(&found, args.json)?;

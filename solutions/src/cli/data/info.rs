@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<()> {
                 if i > 0 {
                     say!();
                 }
-                show(&with_extents(value), false)?;
+                show(&with_extents(&value), false)?;
             }
             Err(e) => {
                 failed += 1;
@@ -71,25 +71,24 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// With a text for each axis in the place of the bounding box.
-fn with_extents(value: Value) -> Value {
-    let Value::Object(fields) = value else {
-        return value;
+fn with_extents(value: &Value) -> Value {
+    let fields = value.as_object().into_iter().flatten();
+    let shown =
+        fields.flat_map(
+            |(name, field)| match serde_json::from_value::<[[f64; 3]; 2]>(field.clone()) {
+                Ok([low, high]) if name == "bounds" => extents(low, high),
+                _ => vec![(name.clone(), field.clone())],
+            },
+        );
+    shown.collect::<Map<_, _>>().into()
+}
+
+fn extents(low: [f64; 3], high: [f64; 3]) -> Vec<(String, Value)> {
+    let axis = |i: usize| {
+        let text = format!("{:.3} to {:.3} ({:.3})", low[i], high[i], high[i] - low[i]);
+        (["x", "y", "z"][i].to_owned(), text.into())
     };
-    let mut shown = Map::new();
-    for (name, field) in fields {
-        let bounds = (name == "bounds")
-            .then(|| serde_json::from_value::<[[f64; 3]; 2]>(field.clone()).ok())
-            .flatten();
-        let Some([low, high]) = bounds else {
-            shown.insert(name, field);
-            continue;
-        };
-        for (axis, (low, high)) in ["x", "y", "z"].into_iter().zip(low.into_iter().zip(high)) {
-            let text = format!("{low:.3} to {high:.3} ({:.3})", high - low);
-            shown.insert(axis.to_owned(), text.into());
-        }
-    }
-    Value::Object(shown)
+    (0..3).map(axis).collect()
 }
 
 fn one(path: &Path, check: bool) -> Result<Value> {
@@ -160,7 +159,7 @@ fn set(path: &Path, data: &Dataset) -> Result<Value> {
 }
 
 /// A set as downloaded, from its file names and tables; with `--check` its clouds are decoded too.
-fn layout(path: &Path, kind: Kind, check: bool) -> Result<Value> {
+fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
     let plan = import::plan(kind, path, &Options::default())?;
     let records: Vec<TreeRecord> = plan.records().cloned().collect();
     let report = check.then(|| decode(&plan)).transpose()?;
@@ -172,7 +171,7 @@ fn layout(path: &Path, kind: Kind, check: bool) -> Result<Value> {
         Some(_) => notes.push(DEGENERATE.into()),
     }
     Ok(json!({
-        "path": path, "kind": kind.name(), "scans": records.len(), "plots": plots(records.iter()),
+        "path": path, "kind": kind.name, "scans": records.len(), "plots": plots(records.iter()),
         "points": report.as_ref().map(|r| r.points), "decoded": check, "species": species(&plan.species, &records),
         "notes": notes, "missing": files(&plan.missing), "degenerate": degenerate
     }))

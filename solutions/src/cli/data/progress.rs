@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use anyhow::Result;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 
 use crate::cli::stop;
 
@@ -36,16 +36,6 @@ impl Progress {
             bar: crate::train::bar(0, what),
             stop: stop::flag().unwrap_or_default(),
         }
-    }
-
-    /// Of an operation whose bytes are counted.
-    pub fn of_bytes(what: &str) -> Self {
-        let progress = Self::new(what);
-        let style = ProgressStyle::with_template("{msg} {bytes} of {total_bytes} · {bytes_per_sec}");
-        progress
-            .bar
-            .set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        progress
     }
 
     /// Reports that `done` of `total` are done.

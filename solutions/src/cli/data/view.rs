@@ -35,11 +35,8 @@ pub struct Args {
     points: usize,
 }
 
-struct Shown {
-    title: String,
-    species: Option<String>,
-    cloud: Cloud,
-}
+/// A title, the species if it is known, and the cloud.
+type Shown = (String, Option<String>, Cloud);
 
 /// Writes the page.
 pub fn run(args: &Args) -> Result<()> {
@@ -53,17 +50,13 @@ pub fn run(args: &Args) -> Result<()> {
         let cloud = formats::sample(path, args.points, 0)?;
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
-        shown.push(Shown {
-            title: name.to_string_lossy().into_owned(),
-            species: None,
-            cloud,
-        });
+        shown.push((name.to_string_lossy().into_owned(), None, cloud));
     }
-    let clouds = shown.iter().map(|s| ViewCloud {
-        title: s.title.clone(),
-        species: s.species.clone(),
-        points: &s.cloud.xyz,
-        intensity: &s.cloud.intensity,
+    let clouds = shown.iter().map(|(title, species, cloud)| ViewCloud {
+        title: title.clone(),
+        species: species.clone(),
+        points: &cloud.xyz,
+        intensity: &cloud.intensity,
     });
     let clouds: Vec<ViewCloud> = clouds.collect();
     let color = match args.color.as_str() {
@@ -96,11 +89,8 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
         let mut kept = sample::random(cloud.len(), points, 0);
         kept.sort_unstable();
         let species = &data.species[record.species];
-        shown.push(Shown {
-            title: format!("{species}, {}", record.tree),
-            species: Some(species.clone()),
-            cloud: cloud.select(&kept),
-        });
+        let title = format!("{species}, {}", record.tree);
+        shown.push((title, Some(species.clone()), cloud.select(&kept)));
     }
     Ok(())
 }

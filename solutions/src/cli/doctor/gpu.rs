@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use candle_core::{DType, Tensor};
 
-use super::Line;
+use super::{Line, State};
 use crate::device;
 
 /// What `nvidia-smi` prints of each GPU, in this order.
@@ -86,7 +86,10 @@ fn cuda(has_gpu: bool) -> Line {
     if !cfg!(feature = "cuda") {
         let line = Line::ok("CUDA", "this program is built for the CPU alone");
         return match has_gpu {
-            true => line.warning("build with `cargo build --release --features cuda`"),
+            true => line.but(
+                State::Warning,
+                "build with `cargo build --release --features cuda`",
+            ),
             false => line,
         };
     }
@@ -112,10 +115,11 @@ fn failed(name: &str, found: String) -> Line {
     let means = |(parts, _): &&(&[&str], _)| parts.iter().any(|part| found.contains(part));
     let advice = MEANINGS.iter().find(means).map(|m| m.1);
     let advice = advice.unwrap_or("see the output of `nvidia-smi` and the kernel's log (dmesg)");
-    match cfg!(feature = "cuda") {
-        true => Line::ok(name, found).wrong(advice),
-        false => Line::ok(name, found).warning(advice),
-    }
+    let state = match cfg!(feature = "cuda") {
+        true => State::Wrong,
+        false => State::Warning,
+    };
+    Line::ok(name, found).but(state, advice)
 }
 
 #[cfg(test)]

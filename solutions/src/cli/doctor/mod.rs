@@ -61,18 +61,13 @@ impl Line {
         }
     }
 
-    fn warning(self, advice: impl Into<String>) -> Self {
+    /// This line in another state, with what to do.
+    fn but(self, state: State, advice: impl Into<String>) -> Self {
+        let advice = Some(advice.into());
         Self {
-            state: State::Warning,
-            advice: Some(advice.into()),
+            state,
+            advice,
             ..self
-        }
-    }
-
-    fn wrong(self, advice: impl Into<String>) -> Self {
-        Self {
-            state: State::Wrong,
-            ..self.warning(advice)
         }
     }
 }
@@ -80,8 +75,9 @@ impl Line {
 /// Examines the machine and prints a line for each thing.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let mut lines = gpu::lines();
-    lines.push(cpu());
-    lines.push(slurm::line(&|name| std::env::var(name).ok()));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    lines.push(cpu(cores));
+    lines.push(slurm::line(&|name| std::env::var(name).ok(), cores));
     let count = |state| lines.iter().filter(|l| l.state == state).count();
     let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
     if args.json {
@@ -110,8 +106,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// The cores, and the units of the CPU that canopy's operators use.
-fn cpu() -> Line {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+fn cpu(cores: usize) -> Line {
     let threads = rayon::current_num_threads();
     let set = match InstructionSet::current() {
         InstructionSet::Base => "no vector units beyond the base set",
@@ -130,9 +125,12 @@ fn cpu() -> Line {
         ),
     );
     match threads > cores {
-        true => line.warning(format!(
-            "more threads than cores slow each other: use --threads {cores} or RAYON_NUM_THREADS={cores}"
-        )),
+        true => line.but(
+            State::Warning,
+            format!(
+                "more threads than cores slow each other: use --threads {cores} or RAYON_NUM_THREADS={cores}"
+            ),
+        ),
         false => line,
     }
 }

@@ -1,13 +1,9 @@
 //! The Slurm job that this process belongs to, and whether its share is what the process sees.
 
-use super::Line;
+use super::{Line, State};
 
-pub fn line(variable: &dyn Fn(&str) -> Option<String>) -> Line {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    of_job(variable, cores)
-}
-
-fn of_job(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
+/// The line of a process that may use `cores` cores, with these environment variables.
+pub fn line(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
     let Some(job) = variable("SLURM_JOB_ID") else {
         return Line::ok("Slurm", "not inside a job");
     };
@@ -27,48 +23,35 @@ fn of_job(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
     }
     let line = Line::ok("Slurm", found);
     match variable("SLURM_CPUS_PER_TASK").and_then(|n| n.parse().ok()) {
-        Some(asked) if cores < asked => {
-            line.wrong("pass --cpus-per-task to srun as well: srun does not take it from sbatch")
-        }
+        Some(asked) if cores < asked => line.but(
+            State::Wrong,
+            "pass --cpus-per-task to srun as well: srun does not take it from sbatch",
+        ),
         // Slurm gives a task one core unless more are asked for; then a loader and a step share it.
-        None if cores == 1 => line.warning("ask for more with --cpus-per-task"),
+        None if cores == 1 => line.but(State::Warning, "ask for more with --cpus-per-task"),
         _ => line,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::cli::doctor::State;
+    use super::State;
 
     #[test]
     fn a_job_that_lost_its_cores_is_wrong() {
-        let job = |of_job: &str, cores| {
-            let value = |name: &str| {
-                of_job
-                    .split(' ')
-                    .find_map(|v| Some(v.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
-            };
-            super::of_job(&value, cores)
-        };
         for (variables, cores, state, part) in [
             ("", 1, State::Ok, "not inside a job"),
-            (
-                "SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=8",
-                1,
-                State::Wrong,
-                "may use 1 cores",
-            ),
-            ("SLURM_JOB_ID=7", 1, State::Warning, "job 7"),
-            (
-                "SLURM_JOB_ID=7 SLURM_CPUS_PER_TASK=8 SLURM_NTASKS=2",
-                8,
-                State::Ok,
-                "tasks: 2",
-            ),
+            ("JOB_ID=7 CPUS_PER_TASK=8", 1, State::Wrong, "may use 1 cores"),
+            ("JOB_ID=7", 1, State::Warning, "job 7"),
+            ("JOB_ID=7 CPUS_PER_TASK=8 NTASKS=2", 8, State::Ok, "tasks: 2"),
         ] {
-            let line = job(variables, cores);
-            assert_eq!(line.state, state, "{line:?}");
-            assert!(line.found.contains(part), "{line:?}");
+            let value = |name: &str| {
+                let pairs = variables.split(' ').filter_map(|pair| pair.split_once('='));
+                let mut pairs = pairs.filter(|(key, _)| Some(*key) == name.strip_prefix("SLURM_"));
+                pairs.next().map(|(_, value)| value.to_owned())
+            };
+            let line = super::line(&value, cores);
+            assert!(line.state == state && line.found.contains(part), "{line:?}");
         }
     }
 }

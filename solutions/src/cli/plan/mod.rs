@@ -9,8 +9,6 @@ use anyhow::{Error, Result, ensure};
 use candle_core::{DType, Device};
 use serde::Serialize;
 
-use ranks::Work;
-
 use crate::{
     cli::table::Table,
     device::choose_device,
@@ -110,12 +108,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
     );
     let bytes = step_bytes(&step, batch);
-    let ranks = args.ranks.plan(Work {
-        parameters: step.parameters,
-        each: step.each,
-        activations: bytes.activations + bytes.passing,
-        budget: budget.unwrap_or(0),
-    })?;
+    let ranks = args
+        .ranks
+        .plan(&step, bytes.activations + bytes.passing, budget.unwrap_or(0))?;
     let layer = |l: &LayerSize| Layer {
         name: l.name.clone(),
         kept: batch * l.rows * l.kept,
@@ -259,15 +254,19 @@ fn print(found: &Found) -> Result<()> {
     table.print()?;
     say!("");
     let mut table = Table::new(["part", "MiB"]);
-    let mut row = |name, bytes| table.named(name, [format!("{:.1}", mib(bytes))]);
-    row("parameters", found.bytes.parameters);
-    row("gradients", found.bytes.gradients);
-    row("optimizer", found.bytes.optimizer);
-    row("activations, saved", found.bytes.activations);
-    row("backward pass, widest layer", found.bytes.passing);
-    row("total", found.total);
-    if let Some(bytes) = found.measured {
-        row("measured, two real steps", bytes);
+    let bytes = &found.bytes;
+    for (name, bytes) in [
+        ("parameters", Some(bytes.parameters)),
+        ("gradients", Some(bytes.gradients)),
+        ("optimizer", Some(bytes.optimizer)),
+        ("activations, saved", Some(bytes.activations)),
+        ("backward pass, widest layer", Some(bytes.passing)),
+        ("total", Some(found.total)),
+        ("measured, two real steps", found.measured),
+    ] {
+        if let Some(bytes) = bytes {
+            table.named(name, [format!("{:.1}", mib(bytes))]);
+        }
     }
     table.print()?;
     if let Some(bytes) = found.measured {

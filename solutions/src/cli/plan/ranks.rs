@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::{
     cli::table::Table,
-    precision::BytesPerParameter,
     shard::{Stage, bytes_per_rank, numbers_sent},
+    train::memory::StepSize,
 };
 
 /// Larger plans would not fit into 64 bits; no machine is as large.
@@ -27,16 +27,6 @@ pub struct Args {
     /// Activations of a rank's share of a batch, with --parameters, GiB
     #[arg(long, value_name = "GIB", requires = "parameters", help_heading = "Ranks")]
     activations: Option<f64>,
-}
-
-/// What one rank computes.
-pub struct Work {
-    pub parameters: u64,
-    pub each: BytesPerParameter,
-    /// Bytes of the activations and of the backward pass of its share of a batch.
-    pub activations: u64,
-    /// Its memory, bytes.
-    pub budget: u64,
 }
 
 /// A stage for each rank.
@@ -83,80 +73,86 @@ impl Args {
         self.ranks > 1 || self.is_other_model()
     }
 
-    /// The plan for `work`, which is that of canopy's model unless another one is given.
-    pub fn plan(&self, mut work: Work) -> Result<Plan> {
+    /// The plan for a rank with `budget` bytes, whose share of a batch takes `activations`, in the backward pass included; for
+    /// the model of `step`, unless another one is given.
+    pub fn plan(&self, step: &StepSize, activations: u64, budget: u64) -> Result<Plan> {
         within("--ranks", self.ranks as f64, 1.0, MOST_RANKS as f64)?;
+        let (mut count, mut activations) = (step.parameters, activations);
         if let Some(parameters) = self.parameters {
             let gib = self.activations.unwrap_or(0.0);
             within("--parameters", parameters, 1.0, MOST_PARAMETERS)?;
             within("--activations", gib, 0.0, MOST_GIB)?;
-            work.parameters = parameters as u64;
-            work.activations = (gib * f64::from(1 << 30)) as u64;
+            count = parameters as u64;
+            activations = (gib * f64::from(1 << 30)) as u64;
         }
-        let stages = Stage::ALL.map(|stage| self.row(&work, stage)).to_vec();
-        Ok(Plan {
+        let row = |stage| {
+            let [parameters, gradients, optimizer] = bytes_per_rank(count, step.each, stage, self.ranks);
+            let total = parameters + gradients + optimizer + activations;
+            Row {
+                stage,
+                parameters,
+                gradients,
+                optimizer,
+                total,
+                fits: total <= budget,
+                // Gradients and gathered weights travel in the format in which they are stored.
+                sent: u64::from(step.each.gradient) * numbers_sent(count, stage, self.ranks),
+            }
+        };
+        let mut plan = Plan {
             ranks: self.ranks,
-            activations: work.activations,
-            budget: work.budget,
-            advice: advice(self.ranks, &work, &stages),
-            stages,
-        })
-    }
-
-    fn row(&self, work: &Work, stage: Stage) -> Row {
-        let [parameters, gradients, optimizer] =
-            bytes_per_rank(work.parameters, work.each, stage, self.ranks);
-        let total = parameters + gradients + optimizer + work.activations;
-        Row {
-            stage,
-            parameters,
-            gradients,
-            optimizer,
-            total,
-            fits: total <= work.budget,
-            // Gradients and gathered weights travel in the format in which they are stored.
-            sent: u64::from(work.each.gradient) * numbers_sent(work.parameters, stage, self.ranks),
-        }
+            activations,
+            budget,
+            stages: Stage::ALL.map(row).to_vec(),
+            advice: String::new(),
+        };
+        plan.advice = plan.advice(count.saturating_mul(u64::from(step.each.total())));
+        Ok(plan)
     }
 }
 
-/// The first stage that fits: each further one only adds messages or code.
-fn advice(ranks: u64, work: &Work, stages: &[Row]) -> String {
-    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-    match stages.iter().find(|row| row.fits) {
-        Some(row) if row.stage == Stage::Zero0 => {
-            "Use data parallelism: a rank has room for the whole model, and nothing sends less.".into()
-        }
-        Some(row) => {
-            let costs = match row.stage {
-                Stage::Zero3 => {
-                    "It sends half as much again, because parameters are gathered for the forward and the \
-                                 backward pass"
-                }
-                _ => "It sends as much as data parallelism",
-            };
-            format!(
-                "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}.",
-                row.stage,
-                gib(row.total),
-                gib(work.budget),
-                gib(stages[0].total)
-            )
-        }
-        None if work.activations >= work.budget => format!(
-            "The activations alone, {}, do not fit in {}: take fewer clouds\nat a time (accumulation), or split the layers.",
-            gib(work.activations),
-            gib(work.budget)
-        ),
-        None => {
-            let free = work.budget - work.activations;
-            let all = work.parameters.saturating_mul(u64::from(work.each.total()));
-            format!(
+impl Plan {
+    /// The first stage that fits: each further one only adds messages or code. `whole`: bytes of the whole model's parameters,
+    /// gradients and optimizer.
+    fn advice(&self, whole: u64) -> String {
+        let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+        let &Self {
+            ranks,
+            activations,
+            budget,
+            ..
+        } = self;
+        let Some(row) = self.stages.iter().find(|row| row.fits) else {
+            if activations >= budget {
+                return format!(
+                    "The activations alone, {}, do not fit in {}: take fewer clouds\nat a time (accumulation), or split the layers.",
+                    gib(activations),
+                    gib(budget)
+                );
+            }
+            return format!(
                 "Nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory.\nOr keep less: fewer \
                  activations, offload, or a model split over ranks.",
-                all.div_ceil(free.max(1))
-            )
-        }
+                whole.div_ceil(budget - activations)
+            );
+        };
+        let costs = match row.stage {
+            Stage::Zero0 => {
+                return "Use data parallelism: a rank has room for the whole model, and nothing sends less."
+                    .into();
+            }
+            Stage::Zero3 => {
+                "It sends half as much again, because parameters are gathered for the forward and the backward pass"
+            }
+            _ => "It sends as much as data parallelism",
+        };
+        format!(
+            "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}.",
+            row.stage,
+            gib(row.total),
+            gib(budget),
+            gib(self.stages[0].total)
+        )
     }
 }
 
@@ -190,65 +186,4 @@ pub fn print(plan: &Plan) -> Result<()> {
         "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU)."
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::precision::{BF16, bytes_per_parameter};
-
-    fn plan(ranks: u64, parameters: f64, activations: f64) -> Result<Plan> {
-        let args = Args {
-            ranks,
-            parameters: Some(parameters),
-            activations: Some(activations),
-        };
-        args.plan(Work {
-            parameters: 0,
-            each: bytes_per_parameter(BF16, 2),
-            activations: 0,
-            budget: 80 << 30,
-        })
-    }
-
-    #[test]
-    fn the_first_stage_that_fits_is_advised() {
-        for (ranks, parameters, activations, part) in [
-            (8, 1e9, 2.0, "data parallelism:"),
-            (8, 7e9, 2.0, "ZeRO 1"),
-            (8, 20e9, 2.0, "ZeRO 2"),
-            (8, 30e9, 2.0, "ZeRO 3"),
-            // 16 bytes of each of 100 billion parameters, over 78 GiB a rank, are 20 ranks.
-            (8, 100e9, 2.0, "at least 20 ranks"),
-            (8, 1e9, 90.0, "activations alone"),
-        ] {
-            let plan = plan(ranks, parameters, activations).unwrap();
-            assert!(plan.advice.contains(part), "{}", plan.advice);
-        }
-        let stages = plan(2, 1e9, 2.0).unwrap().stages;
-        assert_eq!(
-            stages[3].sent * 2,
-            stages[0].sent * 3,
-            "ZeRO 3 sends half as much again"
-        );
-    }
-
-    #[test]
-    fn the_largest_plan_fits_into_64_bits_and_a_larger_one_is_refused() {
-        let largest = plan(MOST_RANKS, MOST_PARAMETERS, MOST_GIB).unwrap();
-        assert!(largest.stages.iter().all(|row| row.total > 1 << 59 && !row.fits));
-        for (ranks, parameters, activations) in [
-            (0, 1e9, 0.0),
-            (MOST_RANKS + 1, 1e9, 0.0),
-            (2, -1.0, 0.0),
-            (2, f64::NAN, 0.0),
-            (2, 1e30, 0.0),
-            (2, 1e9, 1e18),
-        ] {
-            assert!(
-                plan(ranks, parameters, activations).is_err(),
-                "{ranks} {parameters} {activations}"
-            );
-        }
-    }
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use canopy_data::{
     Cloud, Dataset, TreeRecord,
     formats::{self, Format},
-    import::{self, Kind},
+    import,
 };
 
 use crate::{
@@ -122,7 +122,7 @@ fn is_set(path: &Path) -> Result<bool> {
     }
     // Point files directly in a folder are scans to predict, whatever its sub-folders are.
     Ok(match import::detect(path) {
-        Ok(Kind::Folder) => point_files(path)?.is_empty(),
+        Ok(kind) if kind.name == "folder" => point_files(path)?.is_empty(),
         Ok(_) => true,
         Err(_) => false,
     })

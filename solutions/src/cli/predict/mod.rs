@@ -13,16 +13,15 @@ use self::{
     print::{Printer, Shown, ShownNumber, ShownSpecies},
 };
 use super::{
-    profiling::{self, Profiling},
-    trained::Trained,
+    profiling,
+    trained::{self, Trained},
 };
 use crate::{
     kernels::Pass,
     loader::{Augment, Batch, prefetched, prepare},
     model::PointNet,
-    precision::Precision,
     profile::{self, Kind},
-    train::{Config, bar, choice, evaluate, numbers::Number, species::Species, task::Task},
+    train::{Config, bar, evaluate, numbers::Number, species::Species, task::Task},
 };
 
 /// Options of `canopy predict`.
@@ -44,37 +43,23 @@ Examples:
   canopy predict runs/quick plots/labels.csv
   canopy predict runs/quick a.las b.ply c.xyz --format json --votes 8")]
 pub struct Args {
-    /// Folder of a run, or a checkpoint file
-    run: PathBuf,
+    #[command(flatten)]
+    network: trained::Options,
     /// Point files, folders of point files, data sets
     #[arg(required = true)]
     clouds: Vec<PathBuf>,
     /// Output format
     #[arg(long, default_value = "table", value_parser = ["table", "csv", "json"])]
     format: String,
-    /// Number of samples per cloud whose predictions are averaged [default: that of the run]
-    #[arg(long, value_name = "N")]
-    votes: Option<usize>,
-    /// Device: auto, cpu, cuda or cuda:N
-    #[arg(long, default_value = "auto", value_name = "NAME")]
-    device: String,
-    /// Format of the matrix products, as in `canopy train`
-    #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32")]
-    precision: Precision,
-    #[command(flatten)]
-    profiling: Profiling,
 }
 
 /// The samples of a cloud, `[points, channels]` each, and its category if the network expects one.
 type Samples = (Vec<Vec<f32>>, Option<u32>);
 
 /// Predicts the species of clouds, or the number that the run was trained for.
-///
-/// # Errors
-/// Returns an error if the run or a data set cannot be used. Clouds that cannot be read are reported one by one and make
-/// the exit code 1.
+/// Clouds that cannot be read are reported one by one, and make the exit code 1.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let trained = Trained::open(&args.run, None, Some(&args.device), args.precision)?;
+    let trained = Trained::open(&args.network, None, Some("auto"))?;
     let (config, species) = (&trained.progress.config, &trained.progress.species);
     let seen = &trained.progress.categories;
     let inputs = inputs::all(&args.clouds)?;
@@ -86,12 +71,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             config.categories, input.name
         );
     }
-    let recording = args.profiling.start(&trained.device)?;
+    let recording = args.network.profiling.start(&trained.device)?;
     let predictor = Predictor {
         model: &trained.model,
         pass: &trained.pass,
         config,
-        votes: args.votes.unwrap_or(config.votes).max(1),
+        votes: args.network.votes(config),
         inputs: &inputs,
     };
     let printer = Printer::new(&args.format);

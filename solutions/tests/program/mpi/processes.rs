@@ -11,6 +11,18 @@ use super::*;
 /// Every wait of these tests ends after this time.
 const LIMIT: Duration = Duration::from_secs(40);
 
+/// Settings of Open MPI for a machine with few cores, whose user may be root.
+fn with_settings(command: &mut Command) -> &mut Command {
+    let settings = [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_btl", "self,vader"),
+        ("RAYON_NUM_THREADS", "1"),
+    ];
+    command.envs(settings)
+}
+
 /// A job of several ranks, which write their process numbers into `folder`.
 struct Job {
     mpirun: Child,
@@ -131,6 +143,20 @@ fn two_processes_end_bit_identical_to_two_threads() {
     let mut launch = canopy("launch --ranks 2 --");
     succeeds(with_settings(launch.args(run.get_args())));
     resume::assert_same(&mpi, &launched);
+}
+
+#[test]
+fn bench_scale_measures_processes() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = "--width 16 --points 32 --batch 2 --steps 1 --repeats 1 --json";
+    let Some(job) = Job::start(dir.path(), 2, &canopy(&format!("bench scale {options}"))) else {
+        return;
+    };
+    let stdout = job.folder.join("stdout");
+    let (code, said) = job.end();
+    assert_eq!(code, Some(0), "{said}");
+    let found = fs::read_to_string(stdout).unwrap();
+    check_scaling(&serde_json::from_str(&found).unwrap(), "MPI");
 }
 
 #[test]

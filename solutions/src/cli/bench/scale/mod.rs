@@ -1,38 +1,34 @@
-//! `canopy bench scale`: steps and all-reduces of 1 to N ranks over each engine, the cost of messages, and what follows for
-//! other links and more ranks.
+//! `canopy bench scale`: steps and all-reduces of 1 to N ranks, the cost of messages, and what follows for other links and more
+//! ranks.
 
-mod engine;
+mod measure;
 mod predict;
-mod show;
-mod steps;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, ensure};
-use canopy_data::atomic;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::{
     cli::{
         collective::{self, Collective},
-        launch, launcher,
+        launcher,
+        table::show,
     },
     device,
     model::Kind,
     parallel::Cost,
     train::{choice, machine},
 };
-use engine::Engine;
+use measure::{Engine, Work};
 use predict::Predicted;
-use steps::Work;
 
 /// Options of `canopy bench scale`.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
-Built with MPI, it also measures ranks that are processes: it calls mpirun for each number of ranks. On several nodes, start
-it yourself. With --collective nccl the ranks train on GPUs, otherwise on the CPU:
-  canopy bench scale --ranks 1,2 --plot scale.svg
+Ranks are threads, or the processes of mpirun or srun. With --collective nccl these train on GPUs, otherwise on the CPU:
+  canopy bench scale --ranks 1,2
   canopy bench scale --ranks 1,2 --link 0.125
   mpirun -n 8 canopy bench scale
   mpirun -n 4 canopy bench scale --collective nccl --batch 256")]
@@ -68,21 +64,18 @@ pub struct Args {
     /// What carries the messages between processes [default: mpi]
     #[arg(long, value_name = "ENGINE")]
     collective: Option<Collective>,
-    /// Write the plot to this SVG file
-    #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 impl Args {
-    /// The cost of a message over --link.
-    fn emulated(&self) -> Option<Cost> {
-        self.link.map(|link| Cost {
+    /// The cost of a message over a link of this bandwidth in GB/s.
+    fn cost(&self, bandwidth: f64) -> Cost {
+        Cost {
             alpha: self.latency * 1e-6,
-            beta: 1e-9 / link,
-        })
+            beta: 1e-9 / bandwidth,
+        }
     }
 
     /// The largest number of ranks.
@@ -99,38 +92,30 @@ struct Found {
     model: Kind,
     points: usize,
     gradient_bytes: usize,
-    engines: Vec<Engine>,
-    /// Why there are no ranks that are processes.
-    without_mpi: Option<String>,
+    #[serde(flatten)]
+    engine: Engine,
+    /// What the predictions assume.
+    assumed: String,
+    /// Weak efficiency, not measured.
     predicted: Vec<Predicted>,
 }
 
-/// Measures, predicts, and prints the results. One of several processes of a launcher measures these processes only.
-///
-/// # Errors
-/// Returns an error if an option is out of range, training fails or the plot cannot be written.
+/// Measures, predicts, and prints the results. One of several processes of a launcher measures these processes.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(
-        !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p)),
-        "--ranks: expected at least one number, each from 1 to 64"
-    );
-    ensure!(
-        args.latency >= 0.0 && args.latency.is_finite(),
-        "--latency is {}: it must be at least 0",
-        args.latency
-    );
-    if let Some(link) = args.link {
-        ensure!(
-            link.is_finite() && link > 0.0,
-            "--link is {link}: it must be above 0"
-        );
+    let link = args.link.unwrap_or(1.0);
+    let ranks = !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p));
+    for (name, fits, expected) in [
+        ("--ranks", ranks, "at least one number, each from 1 to 64"),
+        ("--latency", (0.0..1e9).contains(&args.latency), "at least 0"),
+        ("--link", link > 0.0 && link.is_finite(), "a number above 0"),
+        ("--batch", args.batch >= 2, "at least 2"),
+        ("--steps", args.steps >= 1, "at least 1"),
+        ("--repeats", args.repeats >= 1, "at least 1"),
+    ] {
+        ensure!(fits, "{name}: expected {expected}");
     }
-    ensure!(
-        args.batch >= 2 && args.steps >= 1 && args.repeats >= 1,
-        "--batch must be at least 2, --steps and --repeats at least 1"
-    );
     let place = launcher::place()?;
-    collective::check(args.collective, place.as_ref(), collective::Built::THIS)?;
+    collective::check(args.collective, place.as_ref())?;
     // Before CUDA: MPI's settings are in the environment.
     let connected = launcher::connected()?;
     let chosen = match args.collective {
@@ -139,47 +124,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let mut args = args.clone();
     if let Some((place, _)) = &connected {
-        args.ranks.push(place.world_size);
+        args.ranks = vec![place.world_size];
     }
-    let (args, work) = (&args, Work::open(&args, chosen)?);
-    let (engines, without_mpi) = match connected {
+    let work = Work::open(&args, chosen)?;
+    let engine = match connected {
         #[cfg_attr(not(feature = "nccl"), expect(unused_mut, reason = "only NCCL changes it"))]
         Some((place, mut processes)) => {
             #[cfg(feature = "nccl")]
             if args.collective == Some(Collective::Nccl) {
                 collective::connect(&mut *processes, args.collective, &work.chosen.device)?;
             }
-            match engine::processes(args, &work, &place, processes)? {
-                Some(engine) => (vec![engine], None),
-                // Only rank 0 prints.
-                None => return Ok(ExitCode::SUCCESS),
-            }
+            work.processes(&place, processes)?
         }
-        None => {
-            let mut engines = vec![engine::threads(args, &work)?];
-            let processes = match args.link {
-                Some(_) => Err(anyhow!("--link is emulated between threads")),
-                None => engine::by_mpirun(args),
-            };
-            let reason = match processes {
-                Ok(processes) => {
-                    engines.extend(processes);
-                    None
-                }
-                Err(reason) => Some(format!("{reason:#}")),
-            };
-            (engines, reason)
-        }
+        None => Some(work.threads()?),
     };
-    // It is a failure only if a job of processes could start, and failed.
-    let failed = without_mpi.is_some() && args.link.is_none() && launch::mpirun(2).is_ok();
-    report(args, &work, engines, without_mpi)?;
-    Ok(ExitCode::from(u8::from(failed)))
-}
-
-fn report(args: &Args, work: &Work, engines: Vec<Engine>, without_mpi: Option<String>) -> Result<()> {
+    // Only rank 0 prints.
+    let Some(engine) = engine else {
+        return Ok(ExitCode::SUCCESS);
+    };
     let bytes = work.gradient_bytes()?;
-    let here: Vec<(String, Cost)> = engines.iter().map(|e| (e.name.clone(), e.cost)).collect();
     let found = Found {
         bench: "scale",
         processor: machine::processor(),
@@ -187,16 +150,14 @@ fn report(args: &Args, work: &Work, engines: Vec<Engine>, without_mpi: Option<St
         model: args.model,
         points: args.points,
         gradient_bytes: bytes,
-        predicted: predict::all(engines[0].one_ms / 1e3, bytes as f64, &here, args.latency),
-        engines,
-        without_mpi,
+        assumed: format!(
+            "weak efficiency of this step without overlap, and with full overlap, of the faster of ring and tree; \
+             links at their peak rates, with a latency of {} µs",
+            args.latency
+        ),
+        predicted: predict::all(bytes as f64, &engine, &|rate| args.cost(rate)),
+        engine,
     };
-    if let Some(path) = &args.plot {
-        atomic::write(path, show::plot(&found).svg().as_bytes())?;
-    }
-    if args.json {
-        say!("{}", serde_json::to_string_pretty(&found)?);
-        return Ok(());
-    }
-    show::print(&found, args)
+    show(&found, args.json)?;
+    Ok(ExitCode::SUCCESS)
 }

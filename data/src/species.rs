@@ -1,22 +1,34 @@
 //! The seven species of the built-in set and their habits.
 
-mod table;
+use std::sync::LazyLock;
 
-pub use table::SPECIES;
+use serde::Deserialize;
+
+/// The number of species.
+pub const COUNT: usize = 7;
+
+/// The species, in the order of their labels.
+pub static SPECIES: LazyLock<[Species; COUNT]> = LazyLock::new(|| {
+    #[derive(Deserialize)]
+    struct Table {
+        species: [Species; COUNT],
+    }
+    let table: Result<Table, _> = toml::from_str(include_str!("species.toml"));
+    table.unwrap_or_else(|e| panic!("species.toml: {e}")).species
+});
 
 /// A species and how it grows.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Species {
     /// English name: the label.
-    pub name: &'static str,
-    /// Botanical name.
-    pub scientific: &'static str,
+    pub name: String,
     /// How it grows.
     pub habit: Habit,
 }
 
 /// How branches are arranged on their axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Arrangement {
     /// `count` at each year's node, and `between` single ones per metre on the shoots between.
     Whorled {
@@ -32,7 +44,7 @@ pub enum Arrangement {
 }
 
 /// The outline of a crown, as radius over relative depth below the top.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Profile {
     /// Relative depth at which the crown is widest: 0 top, 1 crown base.
     pub peak: f64,
@@ -45,7 +57,7 @@ pub struct Profile {
 }
 
 /// How one order of branching grows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Branching {
     /// Metres between nodes, on a tree whose crown is 10 m long.
     pub spacing: f64,
@@ -62,7 +74,7 @@ pub struct Branching {
 }
 
 /// Leaves or needles.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Foliage {
     /// One-sided area over the crown's projection (leaf area index of the single crown).
     pub area_index: f64,
@@ -81,7 +93,7 @@ pub struct Foliage {
 }
 
 /// The habit of a species: size, crown, branching and foliage.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub struct Habit {
     /// Whether it is a conifer: needles, and one stem up to the top.
     pub conifer: bool,
@@ -106,7 +118,7 @@ pub struct Habit {
     /// Arrangement of branches.
     pub arrangement: Arrangement,
     /// Branches of the stem, their branches, and so on.
-    pub orders: &'static [Branching],
+    pub orders: Vec<Branching>,
     /// Dead branches per metre of stem below the crown.
     pub dead: f64,
     /// Exponent of the pipe model: rⁿ of a parent is the sum of rⁿ over its children.
