@@ -12,7 +12,8 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    EpochRow, Loss, NumberLoss, Objective, Outcome, Running, Step, StepInputs, Trainer, checkpoint, plan,
+    EpochRow, Outcome, Running, Step, Trainer, checkpoint,
+    inputs::StepInputs,
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
     species::Species,
@@ -20,7 +21,7 @@ use super::{
     task::Task,
 };
 use crate::{
-    loader::{Collate, Loaded, Loader},
+    loader::{Loaded, Loader, micro_batches},
     precision::{GradScaler, LossScale},
     profile::{self, Kind},
 };
@@ -45,25 +46,18 @@ impl Trainer {
         self.run_as(links, stop)
     }
 
-    /// Returns how training records become batches.
-    pub(super) fn train_collate(&self) -> Collate {
-        self.config.collate(self.data.clone())
-    }
-
     /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
     pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
-        let collate = Arc::new(self.train_collate());
+        let collate = Arc::new(self.config.collate(self.data.clone()));
         let loader =
             Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
-        let loss = self.objective()?;
-        let inputs = self.step_inputs(member.as_ref().map(|member| member.share()));
+        let inputs = self.step_inputs(member.as_ref().map(|member| member.share()))?;
         let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
         let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
         self.clock = Instant::now();
         let mut outcome = Outcome::Done;
         while outcome == Outcome::Done && self.progress.epoch < self.config.epochs {
-            let objective = (&*loss, &inputs);
-            outcome = self.epoch(&loader, objective, reporter.as_mut(), stop, member.as_deref_mut())?;
+            outcome = self.epoch(&loader, &inputs, reporter.as_mut(), stop, member.as_deref_mut())?;
             if let (Some(reporter), Some(row), Outcome::Done) = (&mut reporter, self.rows.last(), outcome) {
                 reporter.write_events(row)?;
             }
@@ -74,46 +68,23 @@ impl Trainer {
         Ok(outcome)
     }
 
-    /// Returns the weight of each species in the loss, if the loss is weighted.
-    pub(super) fn class_weights(&self) -> Option<Vec<f32>> {
-        let weighted = self.config.class_weights;
-        weighted.then(|| canopy_data::split::class_weights(&self.training_counts()))
-    }
-
-    pub(super) fn objective(&self) -> Result<Arc<dyn Objective>> {
-        let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
-        if let Some(number) = &self.number {
-            return Ok(Arc::new(NumberLoss {
-                head: number.head.clone(),
-                orthogonality,
-            }));
-        }
-        let class_weights = self
-            .class_weights()
-            .map(|weights| Tensor::from_vec(weights, self.data.species.len(), &self.device))
-            .transpose()?;
-        Ok(Arc::new(Loss {
-            smoothing,
-            class_weights,
-            orthogonality,
-        }))
-    }
-
     /// Trains for the rest of an epoch. Only rank 0 has a `reporter`.
     fn epoch(
         &mut self,
         loader: &Loader,
-        objective: (&dyn Objective, &StepInputs),
+        inputs: &StepInputs,
         mut reporter: Option<&mut Reporter>,
         stop: &AtomicBool,
         mut member: Option<&mut Member>,
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
-        let todo = match self.todo.take() {
-            Some(resumed) => plan::micro(&resumed, self.config.batch),
-            None => self.plan().steps(epoch, self.progress.batch)?,
+        let steps = match self.todo.take() {
+            Some(resumed) => resumed,
+            None => self.batches(epoch, self.progress.batch)?,
         };
+        let micro = |batch: &Vec<usize>| micro_batches(batch, self.config.batch);
+        let todo: Vec<Vec<Vec<usize>>> = steps.iter().map(micro).collect();
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
         let own = match &member {
             Some(member) => self.functions.shares(&todo, member.rank(), self.config.ranks)?,
@@ -130,7 +101,7 @@ impl Trainer {
             let batches = profile::timed("next batch", Kind::Load, || {
                 incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
-            self.step((whole, &batches), objective, member.as_deref_mut())?;
+            self.step((whole, &batches), inputs, member.as_deref_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             let step = self.progress.step;
             let figures_due = reporter
@@ -203,21 +174,22 @@ impl Trainer {
     fn step(
         &mut self,
         (whole, own): (&[Vec<usize>], &[Loaded]),
-        (loss, inputs): (&dyn Objective, &StepInputs),
+        inputs: &StepInputs,
         member: Option<&mut Member>,
     ) -> Result<()> {
         let _span = profile::span("step", Kind::Other);
         let step = self.progress.step;
         let rate = self.learning_rate(step)?;
-        let micro = inputs.micro_batches(step, own)?;
+        let micro = self.micro_batches(inputs, step, own)?;
+        let share = self.rank_share(inputs, whole);
         let scaler = self.scaler.as_mut();
         let mut one = Step {
             clip: self.config.clip,
             scaler: scaler.map(|scaler| scaler as &mut GradScaler<dyn LossScale>),
-            ..Step::new(&self.model, &mut *self.optimizer, loss)
+            ..Step::new(&self.model, &mut *self.optimizer, &*inputs.loss)
         };
         let stepped = match member {
-            Some(member) => member.step(one, &micro, inputs.rank_share(whole), (step, rate))?,
+            Some(member) => member.step(one, &micro, share, (step, rate))?,
             None => one.take(&micro, rate)?,
         };
         for figures in &stepped.figures {
@@ -229,10 +201,6 @@ impl Trainer {
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())
-    }
-
-    fn learning_rate(&self, step: u64) -> Result<f64> {
-        self.plan().learning_rate(step)
     }
 
     /// What a line after this step reports.

@@ -177,7 +177,7 @@ impl Trainer {
         let todo = resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
         this.todo = Some(match this.config.cloud_points() {
             Points::Fixed(_) => todo,
-            Points::All { .. } => this.plan().batches(progress.epoch, progress.batch)?,
+            Points::All { .. } => this.batches(progress.epoch, progress.batch)?,
         });
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
@@ -209,11 +209,6 @@ impl Trainer {
         });
         let parts: Vec<String> = format.into_iter().chain(scale).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
-    }
-
-    /// Returns the number of optimizer steps per epoch.
-    pub fn steps_per_epoch(&self) -> u64 {
-        self.plan().steps_per_epoch()
     }
 
     /// Warns of validation and test records whose combination of categories no training record has.
@@ -261,7 +256,12 @@ impl Trainer {
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Vec<T::Prediction>> {
         let pass = Pass::eval().plain(self.config.plain);
-        let options = EvaluateOptions::of(&self.config, &self.lengths, votes, pass);
+        let options = EvaluateOptions {
+            config: &self.config,
+            lengths: &self.lengths,
+            votes,
+            pass,
+        };
         evaluate::predict(task, &self.model, part, &options, each)
     }
 
@@ -277,21 +277,16 @@ impl Trainer {
             &best.display().to_string(),
         )
     }
-
-    /// Returns how records become batches in an evaluation.
-    fn collate(&self) -> crate::loader::Collate {
-        let Config { frame, features, .. } = self.config;
-        evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
-    }
 }
 
 impl Views for Trainer {
     fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        self.collate().drawn(record, 0)
+        evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
 
     fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
+        let batch = evaluate::collate(&self.config, &self.data).batch(&[record], 0)?;
+        let (points, _) = batch.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)
     }
 }
