@@ -31,7 +31,6 @@ mod search;
 pub mod short;
 pub mod species;
 mod step;
-mod step_lines;
 pub mod summary;
 mod target;
 pub mod task;

@@ -1,6 +1,7 @@
 //! The run loop: epochs, evaluation, checkpoints.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -17,7 +18,6 @@ use super::{
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
     species::Species,
-    step_lines::StepLine,
     task::Task,
 };
 use crate::{
@@ -113,10 +113,7 @@ impl Trainer {
                 save: reporter.is_some() && self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };
-            let requests = match &member {
-                Some(member) => member.agree(mine)?,
-                None => mine,
-            };
+            let requests = agreed(member.as_deref(), mine)?;
             self.read(requests, member.as_deref_mut())?;
             if let Some(reporter) = &mut reporter {
                 if requests.read {
@@ -124,7 +121,8 @@ impl Trainer {
                     reporter.figures(&self.running, rate);
                 }
                 if reporter.line_is_due(step) {
-                    reporter.line(&self.step_line()?);
+                    let rate = self.learning_rate(step.saturating_sub(1))?;
+                    reporter.line(step, self.progress.left_out.0, rate, self.running.loss());
                 }
             }
             if requests.save || requests.stop {
@@ -146,16 +144,14 @@ impl Trainer {
             None => self.begin_next_epoch(),
         }
         let last = self.progress.epoch == self.config.epochs;
-        let mut save = reporter.is_some() && (last || self.save_is_due());
         if let Some(member) = &member {
             member.barrier()?;
-            let mine = Requests {
-                save,
-                ..Requests::default()
-            };
-            save = member.agree(mine)?.save;
         }
-        if save {
+        let mine = Requests {
+            save: reporter.is_some() && (last || self.save_is_due()),
+            ..Requests::default()
+        };
+        if agreed(member.as_deref(), mine)?.save {
             self.save(member.as_deref())?;
         }
         Ok(Outcome::Done)
@@ -203,17 +199,6 @@ impl Trainer {
         Ok(())
     }
 
-    /// What a line after this step reports.
-    fn step_line(&self) -> Result<StepLine> {
-        let step = self.progress.step;
-        Ok(StepLine {
-            step,
-            skipped: self.progress.left_out.0,
-            rate: self.learning_rate(step.saturating_sub(1))?,
-            loss: self.running.loss(),
-        })
-    }
-
     /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics.
     fn end_epoch(
         &mut self,
@@ -240,7 +225,11 @@ impl Trainer {
         let due = last || done.is_multiple_of(self.config.evaluate_every);
         if due && !self.split.validation.is_empty() {
             let _span = profile::span("evaluate", Kind::Other);
-            self.validate(&mut row, &mut |_| alive("evaluating"))?;
+            let each = &mut |_| alive("evaluating");
+            match &self.number {
+                Some(number) => self.validate(number, &mut row, each)?,
+                None => self.validate(&Species(&self.data.species), &mut row, each)?,
+            }
         }
         self.begin_next_epoch();
         alive("saving")?;
@@ -260,14 +249,7 @@ impl Trainer {
     }
 
     /// Scores the current weights on the validation set.
-    fn validate(&self, row: &mut EpochRow, each: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        match &self.number {
-            Some(number) => self.validate_as(number, row, each),
-            None => self.validate_as(&Species(&self.data.species), row, each),
-        }
-    }
-
-    fn validate_as<T: Task>(
+    fn validate<T: Task>(
         &self,
         task: &T,
         row: &mut EpochRow,
@@ -288,20 +270,19 @@ impl Trainer {
             None if last && self.split.validation.is_empty() => 0.0,
             None => return Ok(()),
         };
-        if self
-            .progress
-            .best
-            .is_none_or(|(bits, _)| score >= f64::from_bits(bits))
-        {
+        let best = self.progress.best;
+        if best.is_none_or(|(bits, _)| score >= f64::from_bits(bits)) {
             let _span = profile::span("save", Kind::Other);
             self.progress.best = Some((score.to_bits(), row.epoch));
-            checkpoint::save(&self.folder.best(), &self.progress, &self.weights()?, &[])?;
+            self.write(&self.folder.best(), &[])?;
         }
         Ok(())
     }
 
-    fn weights(&self) -> Result<Vec<(String, Tensor)>> {
-        Ok(self.model.to_map()?.into_iter().collect())
+    /// Writes a checkpoint with the weights and this state of the optimizer.
+    fn write(&self, path: &Path, optimizer: &[(String, Tensor)]) -> Result<()> {
+        let weights: Vec<_> = self.model.to_map()?.into_iter().collect();
+        checkpoint::save(path, &self.progress, &weights, optimizer)
     }
 
     fn save_is_due(&self) -> bool {
@@ -327,8 +308,13 @@ impl Trainer {
         self.progress.scaler = self.scaler.as_ref().map(|s| s.rule().clone());
         self.progress.seconds += self.clock.elapsed().as_secs_f64();
         self.clock = Instant::now();
-        checkpoint::save(&self.folder.last(), &self.progress, &self.weights()?, &optimizer)?;
+        self.write(&self.folder.last(), &optimizer)?;
         self.last_save = Instant::now();
         Ok(())
     }
+}
+
+/// What the ranks agree on; with one rank, its own requests.
+fn agreed(member: Option<&Member>, mine: Requests) -> Result<Requests> {
+    member.map_or(Ok(mine), |member| member.agree(mine))
 }

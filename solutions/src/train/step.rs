@@ -274,10 +274,7 @@ impl<'a> Step<'a> {
                 let mut backward = model.backward_by_parts(&seeded, &m.pass, recorded)?;
                 passes.backward(1.0 / count, &mut |i| backward.part(i))?;
             }
-            return match &mut self.reduce {
-                Some(reduce) => reduce.finish(Vec::new()),
-                None => Ok(Vec::new()),
-            };
+            return self.finish(Vec::new());
         }
         let mut whole = |i: usize| {
             let seeded = forward(&micro[i], &mut *all)?;
@@ -300,15 +297,19 @@ impl<'a> Step<'a> {
                 };
                 model.gradients_with(&seeded, &micro[last].pass, &mut ready)?;
                 drop(span);
-                reduce.finish(Vec::new())
+                self.finish(Vec::new())
             }
-            reduce => {
+            _ => {
                 let own = accumulate(&weights, &mut whole)?;
-                match reduce {
-                    Some(reduce) => reduce.finish(own),
-                    None => Ok(own),
-                }
+                self.finish(own)
             }
+        }
+    }
+
+    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        match &mut self.reduce {
+            Some(reduce) => reduce.finish(own),
+            None => Ok(own),
         }
     }
 }
