@@ -20,7 +20,6 @@ pub mod numbers;
 mod objective;
 mod on_device;
 mod points;
-pub mod points_setting;
 pub mod ranks;
 mod reporter;
 mod results;

@@ -170,7 +170,7 @@ impl Reporter {
         ];
         for (tag, value) in values {
             if let Some(value) = value {
-                self.events.scalar_now(tag, row.step, value as f32)?;
+                self.events.scalar(tag, row.step, value as f32)?;
             }
         }
         self.events.flush()

@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
-use canopy_data::{Dataset, split::Split};
+use canopy_data::{
+    Dataset,
+    split::{Split, species_counts},
+};
 
 use super::{
     Checkpoint, Config, EpochRow, EvaluateOptions, Progress, RunFolder, Running, Saved, checkpoint, evaluate,
@@ -86,11 +89,7 @@ impl Trainer {
             "there are {} training clouds, expected at least 2",
             split.train.len()
         );
-        let Chosen {
-            device,
-            name: device_name,
-            ..
-        } = device;
+        let (device, device_name) = (device.device, device.name);
         let number = Number::fit(&config, &data, &split.train)?;
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
@@ -144,11 +143,7 @@ impl Trainer {
         device: Chosen,
         folder: RunFolder,
     ) -> Result<Self> {
-        let Checkpoint {
-            progress,
-            model,
-            optimizer,
-        } = checkpoint;
+        let progress = checkpoint.progress;
         ensure!(
             progress.data_digest == data.digest,
             "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets. If \
@@ -166,8 +161,8 @@ impl Trainer {
         );
         let source = this.folder.last().display().to_string();
         let saved = Saved {
-            model: to_device(model, &this.device)?,
-            optimizer: to_device(optimizer, &this.device)?,
+            model: to_device(checkpoint.model, &this.device)?,
+            optimizer: to_device(checkpoint.optimizer, &this.device)?,
             seed: this.config.seed,
             epoch: progress.epoch,
             batch: progress.batch,
@@ -225,12 +220,7 @@ impl Trainer {
 
     /// Returns the number of training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.data.species.len()];
-        self.split
-            .train
-            .iter()
-            .for_each(|&r| counts[self.data.records[r].species] += 1);
-        counts
+        species_counts(&self.data, &self.split.train)
     }
 
     /// Returns these records as the part `name` of the data set.
@@ -272,10 +262,8 @@ impl Trainer {
     pub fn load_best(&mut self) -> Result<()> {
         let best = self.folder.best();
         let checkpoint = checkpoint::load(&best)?;
-        self.model.from_map(
-            &to_device(checkpoint.model, &self.device)?,
-            &best.display().to_string(),
-        )
+        let weights = to_device(checkpoint.model, &self.device)?;
+        self.model.from_map(&weights, &best.display().to_string())
     }
 }
 
@@ -295,8 +283,8 @@ pub(super) fn to_device(
     tensors: HashMap<String, Tensor>,
     device: &Device,
 ) -> Result<HashMap<String, Tensor>> {
-    tensors
+    let moved = tensors
         .into_iter()
-        .map(|(name, t)| Ok((name, t.to_device(device)?)))
-        .collect()
+        .map(|(name, t)| Ok((name, t.to_device(device)?)));
+    moved.collect()
 }
