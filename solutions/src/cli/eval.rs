@@ -88,7 +88,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     );
     let lengths = lengths(&data, config.cloud_points())?;
     let votes = args.network.votes(&config);
-    let options = EvaluateOptions::of(&config, &lengths, votes, trained.pass.clone());
+    let options = EvaluateOptions {
+        config: &config,
+        lengths: &lengths,
+        votes,
+        pass: trained.pass.clone(),
+    };
     let recording = args.network.profiling.start(&trained.device)?;
     let bar = bar((records.len() * votes) as u64, "evaluating");
     let mut each = |n: usize| {

@@ -115,11 +115,11 @@ mod tests {
 
     #[test]
     fn texts_and_numbers_are_formatted_for_readers() {
+        assert_eq!(
+            escape("<b>&\"'\u{0}\u{202e}"),
+            "&lt;b&gt;&amp;&quot;&#x27;\u{fffd}\u{fffd}"
+        );
         for (got, expected) in [
-            (
-                escape("<b>&\"'\u{0}\u{202e}"),
-                "&lt;b&gt;&amp;&quot;&#x27;\u{fffd}\u{fffd}",
-            ),
             (interval(0.207, 1.0), "21 to 100\u{a0}%"),
             (percent(Some(0.8734)), "87.3\u{a0}%"),
             (percent(Some(f64::NAN)), "–"),

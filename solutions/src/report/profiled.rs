@@ -170,23 +170,19 @@ mod tests {
         let folder = dir.path().join("profile");
         write(&folder, &made(), "a run").unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 5);
-        let trace = fs::read_to_string(folder.join("trace.json")).unwrap();
-        assert_eq!(trace, chrome(&made()).to_string());
-        let flame = fs::read_to_string(folder.join("flame.svg")).unwrap();
-        assert!(flame.contains("forward: 66.67 %"), "{flame}");
+        let read = |file| fs::read_to_string(folder.join(file)).unwrap();
+        assert_eq!(read("trace.json"), chrome(&made()).to_string());
+        assert!(read("flame.svg").contains("forward: 66.67 %"));
     }
 
     #[test]
     fn frames_are_above_their_callers_and_a_timeline_shows_the_innermost_span() {
-        let flame = flame_plot(&made(), "t");
-        let rows: Vec<(&str, usize)> = flame.rects.iter().map(|r| (&*r.label, r.row)).collect();
-        assert_eq!(rows, [("step", 1), ("forward", 0)]);
-        let timeline = timeline_plot(&made(), "t");
-        let shown: Vec<(&str, f64, f64)> = timeline.rects.iter().map(|r| (&*r.label, r.from, r.to)).collect();
-        assert_eq!(
-            shown,
-            [("step", 0.0, 0.1), ("forward", 0.1, 0.7), ("step", 0.7, 0.9)]
-        );
+        let flame = flame_plot(&made(), "t").rects;
+        let rows = flame.iter().map(|r| (&*r.label, r.row));
+        assert!(rows.eq([("step", 1), ("forward", 0)]));
+        let timeline = timeline_plot(&made(), "t").rects;
+        let shown = timeline.iter().map(|r| (&*r.label, r.from, r.to));
+        assert!(shown.eq([("step", 0.0, 0.1), ("forward", 0.1, 0.7), ("step", 0.7, 0.9)]));
     }
 
     #[test]
@@ -201,10 +197,8 @@ mod tests {
             columns: 64,
             width: 4,
         };
-        let plot = roofline_plot(
-            &machine,
-            &[("first".into(), matmul_roof(&product, &machine), 1e9)],
-        );
+        let first = ("first".into(), matmul_roof(&product, &machine), 1e9);
+        let plot = roofline_plot(&machine, &[first]);
         assert_eq!(plot.series[0].points[1], (10.0, 100.0));
         assert!(plot.svg().contains("first"));
     }

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::{Config, target};
 use crate::{
-    loader::{Augment, Collate},
+    loader::{Augment, Collate, Points},
     model::PointNetConfig,
     optim::OptimConfig,
 };
@@ -24,6 +24,29 @@ impl Config {
             width,
             dropout,
             ..PointNetConfig::default()
+        }
+    }
+
+    /// How many points of a cloud the network sees.
+    pub fn cloud_points(&self) -> Points {
+        match self.points {
+            0 => Points::All { max: self.max_points },
+            n => Points::Fixed(n),
+        }
+    }
+
+    /// The largest number of points of a cloud that the network sees.
+    pub fn most_points(&self) -> usize {
+        match self.cloud_points() {
+            Points::Fixed(n) | Points::All { max: n } => n,
+        }
+    }
+
+    /// The number of points of a cloud, for people.
+    pub fn points_text(&self) -> String {
+        match self.cloud_points() {
+            Points::Fixed(n) => n.to_string(),
+            Points::All { max } => format!("all, at most {max}"),
         }
     }
 

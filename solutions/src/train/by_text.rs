@@ -15,16 +15,20 @@ where
     T: FromStr<Err = anyhow::Error>,
     D: Deserializer<'de>,
 {
+    let parsed = word(deserializer)?.parse();
+    parsed.map_err(|error: anyhow::Error| D::Error::custom(format!("{error:#}")))
+}
+
+/// Reads a word, or a number as a word.
+pub(super) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Written {
         Number(f64),
         Word(String),
     }
-    let text = match Written::deserialize(deserializer)? {
+    Ok(match Written::deserialize(deserializer)? {
         Written::Number(number) => number.to_string(),
         Written::Word(word) => word,
-    };
-    text.parse()
-        .map_err(|error| D::Error::custom(format!("{error:#}")))
+    })
 }

@@ -16,7 +16,7 @@ use crc32c::crc32c_append;
 use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, RunFolder, target};
+use super::{Config, RunFolder};
 use crate::{precision::LossScaler, target::Head};
 
 /// The layout version that is written and read.
@@ -27,7 +27,7 @@ const OPTIMIZER: &str = "optimizer.";
 const CHECKSUM: &str = "{\"crc32c\":\"";
 
 /// How far a run has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// The layout version of the checkpoint.
     pub version: u32,
@@ -79,30 +79,18 @@ impl Progress {
             config,
             species,
             data_digest,
-            epoch: 0,
-            batch: 0,
-            step: 0,
-            loss_bits: 0f64.to_bits(),
-            correct: 0,
-            seen: 0,
-            best: None,
-            seconds: 0.0,
-            head: None,
-            categories: Vec::new(),
-            degenerate: None,
-            scaler: None,
-            left_out: (0, 0),
+            ..Self::default()
         }
     }
 
     /// Warns of `records` of the data set whose combination of categories, of `ids`, no training record has.
     pub fn category_warning(&self, data: &Dataset, ids: &[u32], records: &[usize]) -> Option<String> {
-        let unseen: Vec<usize> = target::unseen(&self.categories, ids, records).collect();
-        let example = &data.records[*unseen.first()?];
+        let mut unseen = records.iter().filter(|&&r| !self.categories.contains(&ids[r]));
+        let example = &data.records[*unseen.next()?];
         Some(format!(
             "{} of {} scans have a combination of {:?} that no training scan has, such as {} ({}): the embedding of \
              these is untrained, so expect worse predictions",
-            unseen.len(),
+            1 + unseen.count(),
             records.len(),
             self.config.categories,
             example.tree,
@@ -282,11 +270,8 @@ mod tests {
         let back = load(&path).unwrap();
         assert_eq!(back.progress, progress);
         for map in [&back.model, &back.optimizer] {
-            let values = map["w"].to_vec1::<f32>().unwrap();
-            assert_eq!(
-                values.iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
-                [1f32, -0.0, f32::MIN_POSITIVE].map(f32::to_bits)
-            );
+            let bits = map["w"].to_vec1().unwrap().into_iter().map(f32::to_bits);
+            assert!(bits.eq([1f32, -0.0, f32::MIN_POSITIVE].map(f32::to_bits)));
         }
         assert_eq!(weights(&path, &progress.species).unwrap().len(), 1);
         let e = weights(&path, &["oak".into()]).unwrap_err().to_string();
@@ -319,22 +304,13 @@ mod tests {
     fn a_checkpoint_without_a_checksum_or_of_another_version_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("last.safetensors");
-        let (progress, tensors) = sample();
-        for (version, reason) in [
-            (1, "layout version 1"),
-            (2, "no checksum"),
-            (3, "layout version 3"),
-        ] {
-            let progress = Progress {
-                version,
-                ..progress.clone()
-            };
+        let (mut progress, tensors) = sample();
+        let reasons = ["layout version 1", "no checksum", "layout version 3"];
+        for (version, reason) in (1..).zip(reasons) {
+            progress.version = version;
             let meta = HashMap::from([(KEY.to_owned(), serde_json::to_string(&progress).unwrap())]);
-            fs::write(
-                &path,
-                safetensors::serialize(tensors.clone(), Some(meta)).unwrap(),
-            )
-            .unwrap();
+            let bytes = safetensors::serialize(tensors.clone(), Some(meta)).unwrap();
+            fs::write(&path, bytes).unwrap();
             let e = format!("{:#}", load(&path).unwrap_err());
             assert!(e.contains(reason), "{e}");
         }

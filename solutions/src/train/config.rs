@@ -69,8 +69,8 @@ pub struct Config {
     #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
     pub model: Kind,
     /// Points sampled from each cloud in each epoch; all: every point, in batches of clouds of similar length
-    #[arg(long, value_name = "N|all", value_parser = super::points_setting::parse, default_value = "1024")]
-    #[serde(with = "super::points_setting")]
+    #[arg(long, value_name = "N|all", value_parser = super::points::parse, default_value = "1024")]
+    #[serde(with = "super::points")]
     pub points: usize,
     /// With --points all: from a cloud with more than N points, N are sampled, which bounds the memory of a batch
     #[arg(long, value_name = "N", default_value_t = quick().max_points)]

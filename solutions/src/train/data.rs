@@ -6,7 +6,7 @@ use canopy_data::{
     split::{self, Shares, Split, species_counts},
 };
 
-use super::{Config, Target, target};
+use super::{Category, Config, Target};
 
 /// The part of the data set that the configuration selects.
 ///
@@ -33,15 +33,20 @@ impl Config {
     /// # Errors
     /// Names the first record whose categories are not known.
     pub fn categories_of(&self, data: &Dataset) -> Result<Option<Vec<u32>>> {
-        target::categories(&self.categories, data)
+        if self.categories.is_empty() {
+            return Ok(None);
+        }
+        let ids = data.records.iter().map(|record| self.category_of(record));
+        ids.collect::<Result<_>>().map(Some)
     }
 
-    /// The category of one record, as [`Self::categories_of`].
+    /// The category of one record: its combination of [`Config::categories`], as [`Self::categories_of`].
     ///
     /// # Errors
     /// Returns an error if its categories are not known.
     pub fn category_of(&self, record: &TreeRecord) -> Result<u32> {
-        target::combination(&self.categories, record)
+        let add = |id, c: &Category| Ok(id * c.count() + c.id(record)?);
+        self.categories.iter().try_fold(0, add)
     }
 }
 
@@ -130,12 +135,8 @@ mod tests {
         let all = split(&config, &set(&[])).unwrap();
         let flat = [all.train[0], all.validation[1], all.test[0]];
         let split = split(&config, &set(&flat)).unwrap();
-        let left = |part: &[usize]| -> Vec<usize> {
-            let others = part.iter().filter(|r| !flat.contains(r));
-            others.copied().collect()
-        };
         for ((_, part), (_, before)) in split.parts().into_iter().zip(all.parts()) {
-            assert_eq!(part, left(before));
+            assert!(before.iter().filter(|r| !flat.contains(r)).eq(part));
             assert_eq!(part.len() + 1, before.len());
         }
     }
@@ -143,14 +144,14 @@ mod tests {
     #[test]
     fn an_empty_part_and_an_empty_species_are_errors() {
         let config = Config::default();
-        let fails = |flat: &[usize]| split(&config, &set(flat)).unwrap_err().to_string();
         let validation = split(&config, &set(&[])).unwrap().validation;
-        let said = fails(&validation);
-        assert!(
-            said.contains("the validation set has 4 clouds, all without extent"),
-            "{said}"
-        );
         let oaks: Vec<usize> = (0..12).map(|i| 2 * i + 1).collect();
-        assert!(fails(&oaks).contains("the 12 clouds of 'oak' have no extent"));
+        for (flat, reason) in [
+            (validation, "the validation set has 4 clouds, all without extent"),
+            (oaks, "the 12 clouds of 'oak' have no extent"),
+        ] {
+            let said = split(&config, &set(&flat)).unwrap_err().to_string();
+            assert!(said.contains(reason), "{said}");
+        }
     }
 }

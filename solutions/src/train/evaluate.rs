@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     kernels::Pass,
-    loader::{Augment, Batch, Collate, Features, Frame, Loader, Points, batches, batches_by_length},
+    loader::{Augment, Batch, Collate, Loader, Points, batches, batches_by_length},
     model::PointNet,
     profile::{self, Kind},
 };
@@ -59,53 +59,26 @@ pub fn outputs<T: Task>(
 /// Options of an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvaluateOptions<'a> {
-    /// How many points of each cloud the network sees.
-    pub points: Points,
+    /// The clouds as the network sees them, the batch size and the threads of the loader.
+    pub config: &'a Config,
     /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
     /// the same number of points.
     pub lengths: &'a [usize],
-    /// Their frame.
-    pub frame: Frame,
-    /// The channels of a point.
-    pub features: Features,
-    /// Clouds per batch.
-    pub batch: usize,
     /// Samples of each cloud, whose probabilities are averaged.
     pub votes: usize,
-    /// Data loader threads.
-    pub workers: usize,
     /// [`Pass::eval`], with the operators and the precision of every forward pass.
     pub pass: Pass,
-}
-
-impl<'a> EvaluateOptions<'a> {
-    /// Those of a run with `config`, whose clouds have these [`lengths`](crate::loader::lengths).
-    pub fn of(config: &Config, lengths: &'a [usize], votes: usize, pass: Pass) -> Self {
-        Self {
-            points: config.cloud_points(),
-            lengths,
-            frame: config.frame,
-            features: config.features,
-            batch: config.batch,
-            votes,
-            workers: config.workers,
-            pass,
-        }
-    }
 }
 
 /// The seed of every evaluation: all runs are evaluated on the same samples.
 const SEED: u64 = 0;
 
 /// The collation of an evaluation: no augmentation, the same for every model.
-pub fn collate(data: &Dataset, points: Points, frame: Frame, features: Features) -> Collate {
+pub(super) fn collate(config: &Config, data: &Dataset) -> Collate {
     Collate {
-        data: data.clone(),
-        points,
-        frame,
-        features,
         augment: Augment::NONE,
         seed: SEED,
+        ..config.collate(data.clone())
     }
 }
 
@@ -123,17 +96,14 @@ pub fn predict<T: Task>(
         records,
         ..
     } = part;
-    let loader = Loader::new(
-        Arc::new(collate(data, options.points, options.frame, options.features)),
-        options.workers,
-        2,
-    );
+    let config = options.config;
+    let loader = Loader::new(Arc::new(collate(config, data)), config.workers, 2);
     // Places in `records`: batches of clouds of similar length come in another order.
-    let places = match options.points {
-        Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), options.batch, false),
+    let places = match config.cloud_points() {
+        Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), config.batch, false),
         Points::All { .. } => {
             let lengths: Vec<usize> = records.iter().map(|&r| options.lengths[r]).collect();
-            batches_by_length(&lengths, options.batch)
+            batches_by_length(&lengths, config.batch)
         }
     };
     let of_places = |batch: &Vec<usize>| batch.iter().map(|&place| records[place]).collect();

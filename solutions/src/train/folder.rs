@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use canopy_data::atomic;
 
 use super::{EpochRow, tensorboard};
@@ -46,10 +46,10 @@ impl RunFolder {
         fs::create_dir_all(path).with_context(named)?;
         let folder = Self::lock(path)?;
         if folder.last().exists() {
+            let run = path.display();
             bail!(
-                "{} already contains a run: resume it with `canopy train --resume {}`, or choose another folder with --out",
-                path.display(),
-                path.display()
+                "{run} already contains a run: resume it with `canopy train --resume {run}`, or choose another folder with \
+                 --out"
             );
         }
         match fs::remove_file(folder.metrics()) {
@@ -95,30 +95,22 @@ impl RunFolder {
     }
 
     fn lock(path: &Path) -> Result<Self> {
-        let name = path.join(".lock");
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
             .write(true)
-            .open(&name)
+            .open(path.join(".lock"))
             .with_context(|| format!("{} is not writable", path.display()))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self {
-                path: path.to_owned(),
-                lock: Some(lock),
-            }),
-            Err(fs::TryLockError::WouldBlock) => {
-                bail!(
-                    "another canopy writes to {}: wait until it exits, or choose another folder with --out",
-                    path.display()
-                )
-            }
-            // Some network file systems have no locks: training without one is better than not training.
-            Err(fs::TryLockError::Error(_)) => Ok(Self {
-                path: path.to_owned(),
-                lock: Some(lock),
-            }),
-        }
+        // Some network file systems have no locks: training without one is better than not training.
+        ensure!(
+            !matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)),
+            "another canopy writes to {}: wait until it exits, or choose another folder with --out",
+            path.display()
+        );
+        Ok(Self {
+            path: path.to_owned(),
+            lock: Some(lock),
+        })
     }
 
     /// The folder itself.
@@ -155,14 +147,9 @@ impl RunFolder {
     pub fn append(&self, row: &EpochRow) -> Result<()> {
         let path = self.metrics();
         let line = serde_json::to_string(row)? + "\n";
-        let write = || {
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&path)?
-                .write_all(line.as_bytes())
-        };
-        write().with_context(|| format!("{} cannot be appended to", path.display()))
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.with_context(|| format!("{} cannot be appended to", path.display()))
     }
 
     /// The epochs logged so far, up to `epoch`. Later ones, and a line that a kill truncated, are removed from the file,
@@ -198,12 +185,14 @@ impl RunFolder {
 
 /// The first path of `parent/name`, `parent/name-2`, … that does not exist.
 pub fn free_name(parent: &Path, name: &str) -> PathBuf {
-    let first = parent.join(name);
-    let numbered = (2..).map(|i| parent.join(format!("{name}-{i}")));
-    std::iter::once(first)
-        .chain(numbered)
-        .find(|p| !p.exists())
-        .unwrap_or_else(|| parent.join(name))
+    let mut path = parent.join(name);
+    for i in 2.. {
+        if !path.exists() {
+            break;
+        }
+        path = parent.join(format!("{name}-{i}"));
+    }
+    path
 }
 
 #[cfg(test)]
@@ -219,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn rewinding_removes_later_epochs_and_a_truncated_line() {
+    fn rewinding_removes_later_epochs_and_a_truncated_line_and_names_a_damaged_row() {
         let dir = tempfile::tempdir().unwrap();
         let run = RunFolder::create(&dir.path().join("r")).unwrap();
         (1..=5).for_each(|e| run.append(&row(e)).unwrap());
@@ -228,28 +217,36 @@ mod tests {
         fs::write(&path, format!("{whole}{{\"epoch\":6,\"st")).unwrap();
         assert_eq!(run.rewind(3).unwrap(), (1..=3).map(row).collect::<Vec<_>>());
         assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 3);
-    }
-
-    #[test]
-    fn an_error_names_the_line_of_a_damaged_row() {
-        let dir = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(&dir.path().join("r")).unwrap();
-        fs::write(run.metrics(), "nonsense\n").unwrap();
+        fs::write(&path, "nonsense\n").unwrap();
         let e = format!("{:#}", run.rewind(3).unwrap_err());
         assert!(e.contains("metrics.jsonl, line 1"), "{e}");
     }
 
     #[test]
-    fn a_locked_folder_and_a_folder_with_a_checkpoint_are_refused() {
+    fn a_folder_that_is_locked_or_has_a_checkpoint_is_refused_and_one_without_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
-        let first = RunFolder::create(dir.path()).unwrap();
-        let e = RunFolder::create(dir.path()).unwrap_err().to_string();
-        assert!(e.contains("another canopy writes"), "{e}");
-        fs::write(first.last(), b"").unwrap();
+        let path = dir.path();
+        let refused = |opened: Result<RunFolder>, part: &str| {
+            let e = opened.unwrap_err().to_string();
+            assert!(e.contains(part), "{e}");
+        };
+        let first = RunFolder::create(path).unwrap();
+        refused(RunFolder::create(path), "another canopy writes");
+        first.append(&row(1)).unwrap();
+        tensorboard::EventWriter::create(path).unwrap();
         drop(first);
-        let e = RunFolder::create(dir.path()).unwrap_err().to_string();
-        assert!(e.contains("--resume"), "{e}");
-        RunFolder::open(dir.path()).unwrap();
+        refused(RunFolder::open(path), "before it saved one");
+        fs::write(path.join(RunFolder::BEST), b"").unwrap();
+        refused(RunFolder::open(path), "best.safetensors has weights for eval");
+        fs::remove_file(path.join(RunFolder::BEST)).unwrap();
+        let second = RunFolder::create(path).unwrap();
+        assert_eq!(second.rewind(9).unwrap(), []);
+        let names = fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name());
+        assert_eq!(names.collect::<Vec<_>>(), [".lock"]);
+        fs::write(second.last(), b"").unwrap();
+        drop(second);
+        refused(RunFolder::create(path), "--resume");
+        RunFolder::open(path).unwrap();
     }
 
     #[test]
@@ -258,24 +255,5 @@ mod tests {
         assert!(free_name(dir.path(), "quick").ends_with("quick"));
         fs::create_dir(dir.path().join("quick")).unwrap();
         assert!(free_name(dir.path(), "quick").ends_with("quick-2"));
-    }
-
-    #[test]
-    fn a_run_without_a_checkpoint_is_replaced() {
-        let dir = tempfile::tempdir().unwrap();
-        let first = RunFolder::create(dir.path()).unwrap();
-        first.append(&row(1)).unwrap();
-        tensorboard::EventWriter::create(dir.path()).unwrap();
-        drop(first);
-        let e = RunFolder::open(dir.path()).unwrap_err().to_string();
-        assert!(e.contains("before it saved one") && !e.contains("eval"), "{e}");
-        fs::write(dir.path().join(RunFolder::BEST), b"").unwrap();
-        let e = RunFolder::open(dir.path()).unwrap_err().to_string();
-        assert!(e.contains("best.safetensors has weights for eval"), "{e}");
-        fs::remove_file(dir.path().join(RunFolder::BEST)).unwrap();
-        let second = RunFolder::create(dir.path()).unwrap();
-        assert_eq!(second.rewind(9).unwrap(), []);
-        let names = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name());
-        assert_eq!(names.collect::<Vec<_>>(), [".lock"]);
     }
 }

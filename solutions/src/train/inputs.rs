@@ -1,96 +1,144 @@
-//! From loaded batches to the micro-batches of a step.
+//! What each step of a run learns from: which clouds, as which tensors, at what learning rate. It is the same plan for
+//! every rank.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{Device, Tensor};
+use candle_core::Tensor;
 
-use super::{Config, MicroBatch, RankShare};
+use super::{Loss, MicroBatch, NumberLoss, Objective, RankShare, Trainer, remaining};
 use crate::{
-    kernels::{Lowering, Pass, Share},
-    loader::Loaded,
+    kernels::{Pass, Share},
+    loader::{Loaded, Points, epoch_by_length, iterations, iterations_by_length},
     profile::{self, Kind},
 };
 
-/// What a rank needs to turn batches into micro-batches.
-#[derive(Clone, Debug)]
-pub struct StepInputs {
-    /// The run's configuration.
-    pub config: Config,
-    /// Where the model is.
-    pub device: Device,
-    /// Low-precision formats of the operators; none in fp32.
-    pub lowering: Option<Arc<dyn Lowering>>,
+/// What all steps of a run have in common.
+pub(super) struct StepInputs {
+    pub loss: Arc<dyn Objective>,
     /// Weight of each species in the loss, if they are weighted.
-    pub class_weights: Option<Vec<f32>>,
-    /// The species of each record.
-    pub species: Vec<usize>,
-    /// What the loss expects for each record instead of its species, if the run predicts a number.
-    pub labels: Option<Vec<f32>>,
-    /// The category of each record, for a network with an embedding.
-    pub categories: Option<Vec<u32>>,
+    class_weights: Option<Vec<f32>>,
     /// This rank's part of each batch; none with one rank.
-    pub share: Option<Share>,
+    share: Option<Share>,
 }
 
-impl StepInputs {
-    /// The micro-batches of optimizer step `step`, copied to the device.
-    ///
-    /// # Errors
-    /// candle's, if the device is out of memory.
-    pub fn micro_batches(&self, step: u64, batches: &[Loaded]) -> Result<Vec<MicroBatch>> {
+impl Trainer {
+    /// Clouds of a step.
+    fn step_size(&self) -> usize {
+        self.config.batch * self.config.accumulate
+    }
+
+    /// Returns the number of optimizer steps per epoch.
+    pub fn steps_per_epoch(&self) -> u64 {
+        let (train, lengths) = (&self.split.train, &self.lengths);
+        let steps = match self.config.cloud_points() {
+            Points::Fixed(_) => iterations(train.len(), self.step_size(), true),
+            Points::All { .. } => iterations_by_length(train, lengths, self.step_size()),
+        };
+        steps as u64
+    }
+
+    /// The records of each step of epoch `epoch` except the first `done`.
+    pub(super) fn batches(&self, epoch: usize, done: usize) -> Result<Vec<Vec<usize>>> {
+        let (train, seed) = (&self.split.train, self.config.seed);
+        match self.config.cloud_points() {
+            Points::Fixed(_) => remaining(train, self.step_size(), seed, (epoch, done)),
+            Points::All { .. } => {
+                let now = (seed, epoch as u64);
+                let mut all = epoch_by_length(train, &self.lengths, self.step_size(), now);
+                Ok(all.split_off(done.min(all.len())))
+            }
+        }
+    }
+
+    /// Returns the learning rate of step `step`.
+    pub(super) fn learning_rate(&self, step: u64) -> Result<f64> {
+        let steps = self.steps_per_epoch();
+        let total = steps * self.config.epochs as u64;
+        let (warmup, base) = (self.config.warmup, self.config.learning_rate);
+        self.config.schedule.rate(step, [steps, total], warmup, base)
+    }
+
+    /// What the steps of the rank with `share` have in common.
+    pub(super) fn step_inputs(&self, share: Option<Share>) -> Result<StepInputs> {
+        let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
+        let weighted = self.config.class_weights;
+        let class_weights = weighted.then(|| canopy_data::split::class_weights(&self.training_counts()));
+        let loss: Arc<dyn Objective> = match &self.number {
+            Some(number) => Arc::new(NumberLoss {
+                head: number.head.clone(),
+                orthogonality,
+            }),
+            None => Arc::new(Loss {
+                smoothing,
+                class_weights: class_weights
+                    .as_deref()
+                    .map(|weights| Tensor::new(weights, &self.device))
+                    .transpose()?,
+                orthogonality,
+            }),
+        };
+        Ok(StepInputs {
+            loss,
+            class_weights,
+            share,
+        })
+    }
+
+    /// The micro-batches of optimizer step `step`, copied to the device. Passes are numbered over all steps, so that each
+    /// draws its own dropout.
+    pub(super) fn micro_batches(
+        &self,
+        inputs: &StepInputs,
+        step: u64,
+        batches: &[Loaded],
+    ) -> Result<Vec<MicroBatch>> {
         let _span = profile::span("to device", Kind::Copy);
-        let micro = |(i, loaded): (usize, &Loaded)| {
+        let first = step * self.config.accumulate as u64;
+        let micro = |(pass, loaded): (u64, &Loaded)| {
             let batch = &loaded.batch;
             let tensors = match &loaded.on_device {
                 Some(tensors) => tensors.clone(),
                 None => batch.to_device(&self.device)?,
             };
+            let mut pass = Pass::train(self.config.seed, pass)
+                .plain(self.config.plain)
+                .lowered(self.lowering.clone());
+            if let Some(share) = &inputs.share {
+                pass = pass.shared(share.clone());
+            }
             let mut micro = MicroBatch {
-                weight: self.weight(&batch.records),
+                weight: self.weight(inputs, &batch.records),
                 mask: batch.mask_tensor()?,
-                ..MicroBatch::new(tensors, self.pass(step, i))
+                ..MicroBatch::new(tensors, pass)
             };
-            if let Some(labels) = &self.labels {
-                let labels: Vec<f32> = batch.records.iter().map(|&r| labels[r]).collect();
+            if let Some(number) = &self.number {
+                let label = |&r: &usize| number.head.label(number.values[r]);
+                let labels: Vec<f32> = batch.records.iter().map(label).collect();
                 micro.labels = Tensor::new(labels, &self.device)?;
             }
             let categories = self.categories.as_ref();
             micro.categories = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
             Ok(micro)
         };
-        batches.iter().enumerate().map(micro).collect()
+        (first..).zip(batches).map(micro).collect()
     }
 
     /// What the ranks share in a step: `whole` are the records of each of its micro-batches.
-    pub fn rank_share(&self, whole: &[Vec<usize>]) -> RankShare {
+    pub(super) fn rank_share(&self, inputs: &StepInputs, whole: &[Vec<usize>]) -> RankShare {
         RankShare {
             world_size: self.config.ranks,
             clouds: whole.iter().map(Vec::len).sum(),
-            weight: whole.iter().map(|records| self.weight(records)).sum(),
+            weight: whole.iter().map(|records| self.weight(inputs, records)).sum(),
         }
     }
 
-    /// Returns the weight of the cross-entropy of `records` within a step.
-    fn weight(&self, records: &[usize]) -> f64 {
-        match &self.class_weights {
-            Some(of) => {
-                let weights = records.iter().map(|&r| f64::from(of[self.species[r]]));
-                weights.sum()
-            }
+    /// Returns the weight of the loss of `records` within a step.
+    fn weight(&self, inputs: &StepInputs, records: &[usize]) -> f64 {
+        let species = records.iter().map(|&r| self.data.records[r].species);
+        match &inputs.class_weights {
+            Some(of) => species.map(|s| f64::from(of[s])).sum(),
             None => records.len() as f64,
-        }
-    }
-
-    /// Returns the pass of micro-batch `micro`. Passes are numbered over all steps, so that each draws its own dropout.
-    fn pass(&self, step: u64, micro: usize) -> Pass {
-        let count = step * self.config.accumulate as u64 + micro as u64;
-        let pass = Pass::train(self.config.seed, count)
-            .plain(self.config.plain)
-            .lowered(self.lowering.clone());
-        match &self.share {
-            Some(share) => pass.shared(share.clone()),
-            None => pass,
         }
     }
 }

@@ -73,26 +73,22 @@ impl Optimizer for MasterWeights {
 
     /// The inner optimizer's state, and the masters as `NAME.master`.
     fn state(&self) -> Result<Vec<(String, Tensor)>> {
-        let masters = self.names.iter().zip(&self.masters);
-        let masters =
-            masters.map(|(name, var)| Ok((format!("{name}.master"), var.as_detached_tensor().copy()?)));
         let mut state = self.inner.state()?;
-        state.extend(masters.collect::<Result<Vec<_>>>()?);
+        for (name, var) in self.names.iter().zip(&self.masters) {
+            state.push((format!("{name}.master"), var.as_detached_tensor().copy()?));
+        }
         Ok(state)
     }
 
     fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
-        let (masters, inner): (HashMap<_, _>, HashMap<_, _>) = state
-            .clone()
-            .into_iter()
-            .partition(|(name, _)| name.ends_with(".master"));
+        let mut inner = state.clone();
         for (name, var) in self.names.iter().zip(&self.masters) {
             let key = format!("{name}.master");
-            let master = masters
-                .get(&key)
-                .with_context(|| format!("the optimizer's state has no tensor {key}"))?;
-            var.set(master).with_context(|| format!("tensor {key}"))?;
+            let master = inner.remove(&key);
+            let master = master.with_context(|| format!("the optimizer's state has no tensor {key}"))?;
+            var.set(&master).with_context(|| format!("tensor {key}"))?;
         }
+        inner.retain(|name, _| !name.ends_with(".master"));
         self.inner.load_state(&inner)
     }
 }

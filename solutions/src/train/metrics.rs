@@ -52,6 +52,19 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// The scores of a classifier of these species, in the order of their labels, on a part of the data.
+    pub fn new(part: &str, scores: Scores, loss: f64, species: &[String]) -> Self {
+        Self {
+            part: part.to_owned(),
+            accuracy: scores.accuracy,
+            balanced_accuracy: scores.balanced_accuracy,
+            macro_f1: scores.macro_f1,
+            loss,
+            classes: class_rows(&scores.confusion, species),
+            confusion: scores.confusion,
+        }
+    }
+
     /// Clouds that were evaluated.
     pub fn clouds(&self) -> u64 {
         self.classes.iter().map(|c| c.support).sum()
@@ -69,11 +82,19 @@ impl Evaluation {
 /// # Panics
 /// As [`confusion_matrix`].
 pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
-    let confusion = confusion_matrix(truth, named, classes);
+    of_confusion(confusion_matrix(truth, named, classes))
+}
+
+/// All scores of the predictions that a confusion matrix counts. The balanced accuracy is that of Brodersen et al. (2010).
+pub fn of_confusion(confusion: Vec<Vec<u64>>) -> Scores {
+    let classes: Vec<_> = (0..confusion.len())
+        .map(|i| class_scores(&confusion, i))
+        .collect();
+    let correct = (0..confusion.len()).map(|i| confusion[i][i]).sum();
     Scores {
-        accuracy: accuracy(&confusion),
-        balanced_accuracy: balanced_accuracy(&confusion),
-        macro_f1: macro_f1(&confusion),
+        accuracy: ratio(correct, confusion.iter().flatten().sum()).unwrap_or(0.0),
+        balanced_accuracy: mean(classes.iter().filter_map(|class| class.1)),
+        macro_f1: mean(classes.iter().filter_map(|class| class.2)),
         confusion,
     }
 }
@@ -91,39 +112,19 @@ pub fn confusion_matrix(truth: &[u32], named: &[u32], classes: usize) -> Vec<Vec
     matrix
 }
 
-/// Share classified correctly; 0 if there is no prediction.
-pub fn accuracy(confusion: &[Vec<u64>]) -> f64 {
-    let correct: u64 = (0..confusion.len()).map(|i| confusion[i][i]).sum();
-    let all: u64 = confusion.iter().flatten().sum();
-    ratio(correct, all).unwrap_or(0.0)
-}
-
-/// Mean recall over the classes that occur (Brodersen et al. 2010); 0 if none does.
-pub fn balanced_accuracy(confusion: &[Vec<u64>]) -> f64 {
-    mean((0..confusion.len()).filter_map(|i| ratio(confusion[i][i], confusion[i].iter().sum())))
-}
-
-/// Mean F1 over the classes that occur; 0 if none does.
-pub fn macro_f1(confusion: &[Vec<u64>]) -> f64 {
-    mean((0..confusion.len()).filter_map(|i| class_scores(confusion, i).2))
-}
-
 /// Precision, recall and F1 of class `i`. Precision is `None` if the class was never predicted, recall and F1 if it does not
 /// occur. F1 = 2 · correct / (occurring + predicted), so it is 0 if the class occurs and was never predicted correctly.
-pub fn class_scores(confusion: &[Vec<u64>], i: usize) -> (Option<f64>, Option<f64>, Option<f64>) {
+fn class_scores(confusion: &[Vec<u64>], i: usize) -> (Option<f64>, Option<f64>, Option<f64>) {
     let correct = confusion[i][i];
     let occurs: u64 = confusion[i].iter().sum();
     let predicted: u64 = confusion.iter().map(|row| row[i]).sum();
-    let f1 = if occurs > 0 {
-        ratio(2 * correct, occurs + predicted)
-    } else {
-        None
-    };
-    (ratio(correct, predicted), ratio(correct, occurs), f1)
+    let recall = ratio(correct, occurs);
+    let f1 = recall.and_then(|_| ratio(2 * correct, occurs + predicted));
+    (ratio(correct, predicted), recall, f1)
 }
 
 /// The table of classes. `species` in the order of their labels.
-pub fn class_rows(confusion: &[Vec<u64>], species: &[String]) -> Vec<ClassRow> {
+fn class_rows(confusion: &[Vec<u64>], species: &[String]) -> Vec<ClassRow> {
     let row = |(i, name): (usize, &String)| {
         let (precision, recall, f1) = class_scores(confusion, i);
         ClassRow {
@@ -229,10 +230,7 @@ mod tests {
         let (low, high) = balanced_interval(&vec![row(1, Some(1.0)); 3]).unwrap();
         assert!(low < 0.6 && high == 1.0, "{low} {high}");
         let (low, high) = balanced_interval(&[row(1000, Some(0.5)), row(0, None)]).unwrap();
-        assert!(
-            low > 0.46 && high < 0.54 && low < 0.5 && high > 0.5,
-            "{low} {high}"
-        );
+        assert!((0.46..0.5).contains(&low) && high > 0.5 && high < 0.54);
         assert_eq!(balanced_interval(&[row(0, None)]), None);
     }
 }

@@ -52,15 +52,14 @@ impl Number {
         // Bins with equally many values, unless edges have merged.
         let mut counts = vec![0.0; edges.len() - 1];
         known.iter().for_each(|&v| counts[bin_of(&edges, v)] += 1.0);
-        let guess = Forecast::Bins {
-            edges,
-            probabilities: counts,
-        };
         Ok(Some(Self {
             target,
             head,
             values,
-            guess: Some(guess),
+            guess: Some(Forecast::Bins {
+                edges,
+                probabilities: counts,
+            }),
         }))
     }
 
@@ -78,13 +77,6 @@ impl Number {
         })
     }
 
-    /// What the loss expects for each record.
-    pub fn labels(&self) -> Vec<f32> {
-        self.values.iter().map(|&v| self.head.label(v)).collect()
-    }
-}
-
-impl Number {
     fn rows(&self, part: &Part, forecasts: &[Forecast]) -> Vec<NumberRow> {
         let pairs = part.records.iter().zip(forecasts);
         let row = |(&record, forecast): (&usize, &Forecast)| NumberRow {
@@ -133,23 +125,19 @@ impl Task for Number {
     }
 
     fn row(&self, data: &Dataset, record: usize, forecast: &Forecast) -> Vec<(String, String)> {
-        let f = forecast.summary(LEVEL);
-        let numbers = [
-            ("truth", self.values[record]),
-            ("mean", f.mean),
-            ("median", f.median),
-            ("lower", f.lower),
-            ("upper", f.upper),
+        let (f, of) = (forecast.summary(LEVEL), &data.records[record]);
+        let number = |value: f64| format!("{value:?}");
+        let row = [
+            ("tree", of.tree.clone()),
+            ("plot", of.plot.clone()),
+            ("source", of.source.clone()),
+            ("truth", number(self.values[record])),
+            ("mean", number(f.mean)),
+            ("median", number(f.median)),
+            ("lower", number(f.lower)),
+            ("upper", number(f.upper)),
         ];
-        let record = &data.records[record];
-        let first = [
-            ("tree", &record.tree),
-            ("plot", &record.plot),
-            ("source", &record.source),
-        ];
-        let first = first.map(|(title, cell)| (title.to_owned(), cell.clone()));
-        let numbers = numbers.map(|(title, value)| (title.to_owned(), format!("{value:?}")));
-        first.into_iter().chain(numbers).collect()
+        row.map(|(title, cell)| (title.to_owned(), cell)).into()
     }
 
     fn log(&self, scores: &NumberScores, row: &mut EpochRow) {

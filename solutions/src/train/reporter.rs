@@ -1,5 +1,5 @@
 //! What a run shows and writes while it trains, besides checkpoints and metrics: a bar on a terminal, otherwise a line per
-//! epoch, and TensorBoard's events.
+//! epoch; the lines of `--steps-per-print` and `--wall-clock-breakdown`; and TensorBoard's events.
 
 use std::{
     io::IsTerminal,
@@ -9,11 +9,8 @@ use std::{
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{
-    EpochRow, Running, Target, Trainer,
-    step_lines::{StepLine, StepLines},
-    tensorboard::EventWriter,
-};
+use super::{EpochRow, Running, Target, Trainer, tensorboard::EventWriter};
+use crate::profile::Breakdown;
 
 /// How often the bar reads loss and accuracy back from the device.
 const EVERY: Duration = Duration::from_millis(500);
@@ -23,7 +20,11 @@ pub struct Reporter {
     bar: ProgressBar,
     epochs: usize,
     target: Target,
-    lines: StepLines,
+    /// A line is printed every N steps; 0: never.
+    every: u64,
+    breakdown: Option<Breakdown>,
+    /// When the last line was printed, and after which step.
+    last_line: (Instant, u64),
     events: EventWriter,
     last_read: Instant,
     /// The last score on the validation set.
@@ -47,7 +48,14 @@ impl Reporter {
             bar,
             epochs: config.epochs,
             target: config.target,
-            lines: StepLines::new(config, trainer.device(), (progress.step, steps)),
+            every: match config.steps_per_print {
+                0 if config.wall_clock_breakdown => steps,
+                every => every,
+            },
+            breakdown: config
+                .wall_clock_breakdown
+                .then(|| Breakdown::start(trainer.device())),
+            last_line: (Instant::now(), progress.step),
             events: EventWriter::create(trainer.folder.path())?,
             last_read: Instant::now(),
             validated: String::new(),
@@ -85,14 +93,30 @@ impl Reporter {
         ));
     }
 
-    /// Whether a line is due after step `step`.
+    /// Whether a line is due after step `step`, counted from 1.
     pub fn line_is_due(&self, step: u64) -> bool {
-        self.lines.due(step)
+        self.every > 0 && step.is_multiple_of(self.every)
     }
 
-    /// Prints a line above the bar.
-    pub fn line(&mut self, line: &StepLine) {
-        let text = self.lines.text(line);
+    /// Prints a line above the bar: learning rate `rate` of the last step, `loss` of the epoch so far, and with a breakdown
+    /// the times of a step's parts. `skipped` steps of the epoch overflowed.
+    pub fn line(&mut self, step: u64, skipped: u64, rate: f64, loss: f64) {
+        let skipped = match skipped {
+            0 => String::new(),
+            n => format!(", {n} skipped in this epoch"),
+        };
+        let mut text =
+            format!("step {step}{skipped}: learning rate {rate:.4e}, mean loss of the epoch {loss:.4}");
+        let steps = (step - self.last_line.1).max(1) as f64;
+        if let Some(breakdown) = &self.breakdown {
+            let mut other = self.last_line.0.elapsed().as_secs_f64();
+            for (name, seconds) in breakdown.take() {
+                other -= seconds;
+                text += &format!(", {name} {:.2} ms", 1e3 * seconds / steps);
+            }
+            text += &format!(", other {:.2} ms a step", 1e3 * other / steps);
+        }
+        self.last_line = (Instant::now(), step);
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
@@ -146,7 +170,7 @@ impl Reporter {
         ];
         for (tag, value) in values {
             if let Some(value) = value {
-                self.events.scalar_now(tag, row.step, value as f32)?;
+                self.events.scalar(tag, row.step, value as f32)?;
             }
         }
         self.events.flush()

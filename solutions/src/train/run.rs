@@ -1,6 +1,7 @@
 //! The run loop: epochs, evaluation, checkpoints.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -12,15 +13,15 @@ use anyhow::Result;
 use candle_core::Tensor;
 
 use super::{
-    EpochRow, Loss, NumberLoss, Objective, Outcome, Running, Step, StepInputs, Trainer, checkpoint, plan,
+    EpochRow, Outcome, Running, Step, Trainer, checkpoint,
+    inputs::StepInputs,
     ranks::{Member, Requests, start_followers},
     reporter::Reporter,
     species::Species,
-    step_lines::StepLine,
     task::Task,
 };
 use crate::{
-    loader::{Collate, Loaded, Loader},
+    loader::{Loaded, Loader, micro_batches},
     precision::{GradScaler, LossScale},
     profile::{self, Kind},
 };
@@ -45,25 +46,18 @@ impl Trainer {
         self.run_as(links, stop)
     }
 
-    /// Returns how training records become batches.
-    pub(super) fn train_collate(&self) -> Collate {
-        self.config.collate(self.data.clone())
-    }
-
     /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
     pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
-        let collate = Arc::new(self.train_collate());
+        let collate = Arc::new(self.config.collate(self.data.clone()));
         let loader =
             Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
-        let loss = self.objective()?;
-        let inputs = self.step_inputs(member.as_ref().map(|member| member.share()));
+        let inputs = self.step_inputs(member.as_ref().map(|member| member.share()))?;
         let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
         let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
         self.clock = Instant::now();
         let mut outcome = Outcome::Done;
         while outcome == Outcome::Done && self.progress.epoch < self.config.epochs {
-            let objective = (&*loss, &inputs);
-            outcome = self.epoch(&loader, objective, reporter.as_mut(), stop, member.as_deref_mut())?;
+            outcome = self.epoch(&loader, &inputs, reporter.as_mut(), stop, member.as_deref_mut())?;
             if let (Some(reporter), Some(row), Outcome::Done) = (&mut reporter, self.rows.last(), outcome) {
                 reporter.write_events(row)?;
             }
@@ -74,46 +68,23 @@ impl Trainer {
         Ok(outcome)
     }
 
-    /// Returns the weight of each species in the loss, if the loss is weighted.
-    pub(super) fn class_weights(&self) -> Option<Vec<f32>> {
-        let weighted = self.config.class_weights;
-        weighted.then(|| canopy_data::split::class_weights(&self.training_counts()))
-    }
-
-    pub(super) fn objective(&self) -> Result<Arc<dyn Objective>> {
-        let (smoothing, orthogonality) = (self.config.smoothing, self.config.orthogonality);
-        if let Some(number) = &self.number {
-            return Ok(Arc::new(NumberLoss {
-                head: number.head.clone(),
-                orthogonality,
-            }));
-        }
-        let class_weights = self
-            .class_weights()
-            .map(|weights| Tensor::from_vec(weights, self.data.species.len(), &self.device))
-            .transpose()?;
-        Ok(Arc::new(Loss {
-            smoothing,
-            class_weights,
-            orthogonality,
-        }))
-    }
-
     /// Trains for the rest of an epoch. Only rank 0 has a `reporter`.
     fn epoch(
         &mut self,
         loader: &Loader,
-        objective: (&dyn Objective, &StepInputs),
+        inputs: &StepInputs,
         mut reporter: Option<&mut Reporter>,
         stop: &AtomicBool,
         mut member: Option<&mut Member>,
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
-        let todo = match self.todo.take() {
-            Some(resumed) => plan::micro(&resumed, self.config.batch),
-            None => self.plan().steps(epoch, self.progress.batch)?,
+        let steps = match self.todo.take() {
+            Some(resumed) => resumed,
+            None => self.batches(epoch, self.progress.batch)?,
         };
+        let micro = |batch: &Vec<usize>| micro_batches(batch, self.config.batch);
+        let todo: Vec<Vec<Vec<usize>>> = steps.iter().map(micro).collect();
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
         let own = match &member {
             Some(member) => self.functions.shares(&todo, member.rank(), self.config.ranks)?,
@@ -130,7 +101,7 @@ impl Trainer {
             let batches = profile::timed("next batch", Kind::Load, || {
                 incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
-            self.step((whole, &batches), objective, member.as_deref_mut())?;
+            self.step((whole, &batches), inputs, member.as_deref_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
             let step = self.progress.step;
             let figures_due = reporter
@@ -142,10 +113,7 @@ impl Trainer {
                 save: reporter.is_some() && self.save_is_due(),
                 stop: stop.load(Ordering::Relaxed),
             };
-            let requests = match &member {
-                Some(member) => member.agree(mine)?,
-                None => mine,
-            };
+            let requests = agreed(member.as_deref(), mine)?;
             self.read(requests, member.as_deref_mut())?;
             if let Some(reporter) = &mut reporter {
                 if requests.read {
@@ -153,7 +121,8 @@ impl Trainer {
                     reporter.figures(&self.running, rate);
                 }
                 if reporter.line_is_due(step) {
-                    reporter.line(&self.step_line()?);
+                    let rate = self.learning_rate(step.saturating_sub(1))?;
+                    reporter.line(step, self.progress.left_out.0, rate, self.running.loss());
                 }
             }
             if requests.save || requests.stop {
@@ -175,16 +144,14 @@ impl Trainer {
             None => self.begin_next_epoch(),
         }
         let last = self.progress.epoch == self.config.epochs;
-        let mut save = reporter.is_some() && (last || self.save_is_due());
         if let Some(member) = &member {
             member.barrier()?;
-            let mine = Requests {
-                save,
-                ..Requests::default()
-            };
-            save = member.agree(mine)?.save;
         }
-        if save {
+        let mine = Requests {
+            save: reporter.is_some() && (last || self.save_is_due()),
+            ..Requests::default()
+        };
+        if agreed(member.as_deref(), mine)?.save {
             self.save(member.as_deref())?;
         }
         Ok(Outcome::Done)
@@ -203,21 +170,22 @@ impl Trainer {
     fn step(
         &mut self,
         (whole, own): (&[Vec<usize>], &[Loaded]),
-        (loss, inputs): (&dyn Objective, &StepInputs),
+        inputs: &StepInputs,
         member: Option<&mut Member>,
     ) -> Result<()> {
         let _span = profile::span("step", Kind::Other);
         let step = self.progress.step;
         let rate = self.learning_rate(step)?;
-        let micro = inputs.micro_batches(step, own)?;
+        let micro = self.micro_batches(inputs, step, own)?;
+        let share = self.rank_share(inputs, whole);
         let scaler = self.scaler.as_mut();
         let mut one = Step {
             clip: self.config.clip,
             scaler: scaler.map(|scaler| scaler as &mut GradScaler<dyn LossScale>),
-            ..Step::new(&self.model, &mut *self.optimizer, loss)
+            ..Step::new(&self.model, &mut *self.optimizer, &*inputs.loss)
         };
         let stepped = match member {
-            Some(member) => member.step(one, &micro, inputs.rank_share(whole), (step, rate))?,
+            Some(member) => member.step(one, &micro, share, (step, rate))?,
             None => one.take(&micro, rate)?,
         };
         for figures in &stepped.figures {
@@ -229,21 +197,6 @@ impl Trainer {
         self.progress.step += 1;
         self.progress.batch += 1;
         Ok(())
-    }
-
-    fn learning_rate(&self, step: u64) -> Result<f64> {
-        self.plan().learning_rate(step)
-    }
-
-    /// What a line after this step reports.
-    fn step_line(&self) -> Result<StepLine> {
-        let step = self.progress.step;
-        Ok(StepLine {
-            step,
-            skipped: self.progress.left_out.0,
-            rate: self.learning_rate(step.saturating_sub(1))?,
-            loss: self.running.loss(),
-        })
     }
 
     /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics.
@@ -272,7 +225,11 @@ impl Trainer {
         let due = last || done.is_multiple_of(self.config.evaluate_every);
         if due && !self.split.validation.is_empty() {
             let _span = profile::span("evaluate", Kind::Other);
-            self.validate(&mut row, &mut |_| alive("evaluating"))?;
+            let each = &mut |_| alive("evaluating");
+            match &self.number {
+                Some(number) => self.validate(number, &mut row, each)?,
+                None => self.validate(&Species(&self.data.species), &mut row, each)?,
+            }
         }
         self.begin_next_epoch();
         alive("saving")?;
@@ -292,14 +249,7 @@ impl Trainer {
     }
 
     /// Scores the current weights on the validation set.
-    fn validate(&self, row: &mut EpochRow, each: &mut dyn FnMut(usize) -> Result<()>) -> Result<()> {
-        match &self.number {
-            Some(number) => self.validate_as(number, row, each),
-            None => self.validate_as(&Species(&self.data.species), row, each),
-        }
-    }
-
-    fn validate_as<T: Task>(
+    fn validate<T: Task>(
         &self,
         task: &T,
         row: &mut EpochRow,
@@ -320,20 +270,19 @@ impl Trainer {
             None if last && self.split.validation.is_empty() => 0.0,
             None => return Ok(()),
         };
-        if self
-            .progress
-            .best
-            .is_none_or(|(bits, _)| score >= f64::from_bits(bits))
-        {
+        let best = self.progress.best;
+        if best.is_none_or(|(bits, _)| score >= f64::from_bits(bits)) {
             let _span = profile::span("save", Kind::Other);
             self.progress.best = Some((score.to_bits(), row.epoch));
-            checkpoint::save(&self.folder.best(), &self.progress, &self.weights()?, &[])?;
+            self.write(&self.folder.best(), &[])?;
         }
         Ok(())
     }
 
-    fn weights(&self) -> Result<Vec<(String, Tensor)>> {
-        Ok(self.model.to_map()?.into_iter().collect())
+    /// Writes a checkpoint with the weights and this state of the optimizer.
+    fn write(&self, path: &Path, optimizer: &[(String, Tensor)]) -> Result<()> {
+        let weights: Vec<_> = self.model.to_map()?.into_iter().collect();
+        checkpoint::save(path, &self.progress, &weights, optimizer)
     }
 
     fn save_is_due(&self) -> bool {
@@ -359,8 +308,13 @@ impl Trainer {
         self.progress.scaler = self.scaler.as_ref().map(|s| s.rule().clone());
         self.progress.seconds += self.clock.elapsed().as_secs_f64();
         self.clock = Instant::now();
-        checkpoint::save(&self.folder.last(), &self.progress, &self.weights()?, &optimizer)?;
+        self.write(&self.folder.last(), &optimizer)?;
         self.last_save = Instant::now();
         Ok(())
     }
+}
+
+/// What the ranks agree on; with one rank, its own requests.
+fn agreed(member: Option<&Member>, mine: Requests) -> Result<Requests> {
+    member.map_or(Ok(mine), |member| member.agree(mine))
 }

@@ -64,18 +64,16 @@ impl Running {
         }
         sum(&mut parts)?;
         for (part, (_, _, taken)) in parts.chunks_exact(3).zip(self.pending.drain(..)) {
-            let loss = part[0] / part[2];
-            match (part[0].is_finite(), taken) {
-                (true, _) => {
-                    self.loss_sum += part[0];
-                    self.correct += part[1] as u64;
-                    self.seen += part[2] as u64;
-                }
-                (false, false) => {}
-                (false, true) => bail!(
-                    "the loss became {loss}: training diverged. Resume from the last checkpoint with a lower \
-                     --learning-rate or with --clip 1"
-                ),
+            if part[0].is_finite() {
+                self.loss_sum += part[0];
+                self.correct += part[1] as u64;
+                self.seen += part[2] as u64;
+            } else if taken {
+                bail!(
+                    "the loss became {}: training diverged. Resume from the last checkpoint with a lower --learning-rate \
+                     or with --clip 1",
+                    part[0] / part[2]
+                );
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
@@ -12,12 +12,11 @@ use super::{
     data, evaluate, mean_loss,
     species::Species,
     task::{Part, Task},
-    train_step,
 };
 use crate::{
     device,
     kernels::{Lowering, Pass, device::Launcher},
-    loader::{Batch, Collate, Points, batches, epoch_order},
+    loader::{Batch, Collate, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale},
@@ -128,11 +127,16 @@ impl Forest {
     /// # Errors
     /// Returns an error if a cloud cannot be read or candle fails.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
-        let options = EvaluateOptions {
-            points: Points::Fixed(self.config.points),
+        let config = Config {
             batch: LOOKED_AT,
             workers: 1,
-            ..EvaluateOptions::of(&self.config, &[], 1, Pass::eval())
+            ..self.config.clone()
+        };
+        let options = EvaluateOptions {
+            config: &config,
+            lengths: &[],
+            votes: 1,
+            pass: Pass::eval(),
         };
         let task = Species(&self.data.species);
         let part = Part {
@@ -222,27 +226,15 @@ impl Learner {
             pass = pass.with_launcher(launcher.clone());
         }
         self.steps += 1;
-        let (model, optimizer, clip) = (&self.model, &mut *self.optimizer, self.clip);
-        let Some(scaler) = self.scaler.as_deref_mut() else {
-            let batch = (points, labels);
-            let (loss, _) = train_step(model, optimizer, batch, &self.loss, &pass, learning_rate, clip)?;
-            return Ok((true, loss));
-        };
         let mut step = Step {
-            clip,
-            scaler: Some(scaler),
-            ..Step::new(model, optimizer, &self.loss)
+            clip: self.clip,
+            scaler: self.scaler.as_deref_mut(),
+            ..Step::new(&self.model, &mut *self.optimizer, &self.loss)
         };
         let micro = MicroBatch::new((points.clone(), labels.clone()), pass);
         let stepped = step.take(&[micro], learning_rate)?;
         self.skipped += u64::from(!stepped.taken);
-        let loss = stepped
-            .figures
-            .into_iter()
-            .next()
-            .context("a step without a loss")?
-            .loss;
-        Ok((stepped.taken, loss))
+        Ok((stepped.taken, stepped.figures[0].loss.to_dtype(DType::F32)?))
     }
 
     /// Takes a step on each of `batches`, at the learning rate that `rate` returns for its number. Returns the mean loss

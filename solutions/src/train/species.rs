@@ -37,23 +37,14 @@ impl Task for Species<'_> {
     fn scores(&self, part: &Part, predictions: &[Vec<f32>]) -> Evaluation {
         let truth = part.records.iter().map(|&r| part.data.records[r].species as u32);
         let truth: Vec<u32> = truth.collect();
-        let named: Vec<u32> = predictions
-            .iter()
-            .map(|row| metrics::argmax(row) as u32)
-            .collect();
+        let named = predictions.iter().map(|row| metrics::argmax(row) as u32);
+        let named: Vec<u32> = named.collect();
         let scores = metrics::scores(&truth, &named, self.0.len());
         // Probabilities below 1e-12 count as 1e-12.
         let cross_entropy = |(&t, row): (&u32, &Vec<f32>)| -f64::from(row[t as usize]).max(1e-12).ln();
         let sum: f64 = truth.iter().zip(predictions).map(cross_entropy).sum();
-        Evaluation {
-            part: part.name.to_owned(),
-            accuracy: scores.accuracy,
-            balanced_accuracy: scores.balanced_accuracy,
-            macro_f1: scores.macro_f1,
-            loss: sum / truth.len().max(1) as f64,
-            classes: metrics::class_rows(&scores.confusion, self.0),
-            confusion: scores.confusion,
-        }
+        let loss = sum / truth.len().max(1) as f64;
+        Evaluation::new(part.name, scores, loss, self.0)
     }
 
     fn row(&self, data: &Dataset, record: usize, prediction: &Vec<f32>) -> Vec<(String, String)> {
@@ -86,36 +77,35 @@ impl Task for Species<'_> {
         predictions: &[Vec<f32>],
         scores: Evaluation,
     ) -> Result<RunReport> {
-        let tree = |&record: &usize| &part.data.records[record];
-        let mut confident: Vec<(f32, usize, &usize)> = Vec::new();
-        for (row, record) in predictions.iter().zip(part.records) {
+        let tree = |record: usize| &part.data.records[record];
+        let named = |(row, &record): (&Vec<f32>, &usize)| {
             let named = metrics::argmax(row);
-            confident.push((row[named], named, record));
-        }
+            (row[named], named, record)
+        };
+        let pairs = predictions.iter().zip(part.records);
+        let mut confident: Vec<(f32, usize, usize)> = pairs.map(named).collect();
         // The most confident first.
         confident.sort_by(|a, b| b.0.total_cmp(&a.0));
         let (right, wrong): (Vec<_>, Vec<_>) = confident
             .into_iter()
-            .partition(|(_, named, record)| *named == tree(record).species);
-        let wrong = wrong
-            .into_iter()
-            .take(WRONG_SHOWN)
-            .map(|(probability, named, record)| {
-                Ok(WrongTree {
-                    tree: tree(record).tree.clone(),
-                    truth: self.0[tree(record).species].clone(),
-                    predicted: self.0[named].clone(),
-                    probability,
-                    points: views.seen_points(*record)?,
-                })
-            });
+            .partition(|&(_, named, record)| named == tree(record).species);
+        let shown = wrong.into_iter().take(WRONG_SHOWN);
+        let wrong = shown.map(|(probability, named, record)| {
+            Ok(WrongTree {
+                tree: tree(record).tree.clone(),
+                truth: self.0[tree(record).species].clone(),
+                predicted: self.0[named].clone(),
+                probability,
+                points: views.seen_points(record)?,
+            })
+        });
         let best = right.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let critical = best.map(|(_, named, record)| -> Result<_> {
+        let critical = best.map(|&(_, named, record)| -> Result<_> {
             Ok(CriticalPoints {
                 tree: tree(record).tree.clone(),
-                species: self.0[*named].clone(),
-                points: views.seen_points(**record)?,
-                critical: views.critical_points(**record)?,
+                species: self.0[named].clone(),
+                points: views.seen_points(record)?,
+                critical: views.critical_points(record)?,
             })
         });
         Ok(RunReport {

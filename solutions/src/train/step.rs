@@ -187,28 +187,24 @@ impl<'a> Step<'a> {
     fn update(
         &mut self,
         grads: Vec<Tensor>,
-        scaler: Option<&mut GradScaler<dyn LossScale>>,
+        mut scaler: Option<&mut GradScaler<dyn LossScale>>,
         learning_rate: f64,
     ) -> Result<bool> {
-        let Some(scaler) = scaler else {
-            self.clip_and_step(grads, learning_rate)?;
-            return Ok(true);
-        };
-        if let Some(reduce) = &self.reduce {
+        if let (Some(scaler), Some(reduce)) = (&mut scaler, &self.reduce) {
             scaler.agree(|own| reduce.any_overflow(own))?;
         }
-        scaler.step(|| self.clip_and_step(grads, learning_rate))
-    }
-
-    fn clip_and_step(&mut self, grads: Vec<Tensor>, learning_rate: f64) -> Result<()> {
-        let optimizer = &mut *self.optimizer;
+        let (optimizer, reduce, clip) = (&mut *self.optimizer, &mut self.reduce, self.clip);
         let mut step = |grads: &[Tensor]| {
             let _span = profile::work("optimizer");
             optimizer.step(grads, learning_rate)
         };
-        match &mut self.reduce {
-            Some(reduce) => reduce.update(grads, self.clip, &mut step),
-            None => clip_and_step(grads, self.clip, &mut step),
+        let update = || match reduce {
+            Some(reduce) => reduce.update(grads, clip, &mut step),
+            None => clip_and_step(grads, clip, &mut step),
+        };
+        match scaler {
+            Some(scaler) => scaler.step(update),
+            None => update().map(|()| true),
         }
     }
 
@@ -228,32 +224,28 @@ impl<'a> Step<'a> {
             None => micro.iter().map(|m| m.weight).collect(),
             Some(_) => vec![1.0; micro.len()],
         };
+        // What the loss and the orthogonality term are multiplied by, and the weight of the loss in the epoch's sum.
         let factors = |m: &MicroBatch| match share {
-            None => (
-                1.0,
-                (m.clouds as f64 / own_clouds as f64) / (m.weight / own_weight),
-            ),
-            Some(s) => {
-                let ranks = count * s.world_size as f64;
-                (
-                    ranks * m.weight / s.weight,
-                    ranks * m.clouds as f64 / s.clouds as f64,
-                )
+            None => {
+                let penalty = (m.clouds as f64 / own_clouds as f64) / (m.weight / own_weight);
+                (1.0, penalty, m.clouds as f64)
             }
-        };
-        let counted = |m: &MicroBatch| match share {
-            None => m.clouds as f64,
-            Some(s) => s.clouds as f64 / (count * s.world_size as f64),
+            Some(s) => {
+                let (ranks, clouds) = (count * s.world_size as f64, s.clouds as f64);
+                let penalty = ranks * m.clouds as f64 / clouds;
+                (ranks * m.weight / s.weight, penalty, clouds / ranks)
+            }
         };
         let (model, loss) = (self.model, self.loss);
         // Returns what the backward pass starts from.
         let mut forward = |m: &MicroBatch, run: RunParts| -> Result<Tensor> {
-            let (value, correct) = objective::forward(loss, model, m, factors(m), run)?;
+            let (factor, penalty, counted) = factors(m);
+            let (value, correct) = objective::forward(loss, model, m, (factor, penalty), run)?;
             figures.push(Figures {
                 loss: value.detach(),
                 correct,
                 clouds: m.clouds as u64,
-                weight: counted(m),
+                weight: counted,
             });
             match seed {
                 1.0 => Ok(value),
@@ -274,10 +266,7 @@ impl<'a> Step<'a> {
                 let mut backward = model.backward_by_parts(&seeded, &m.pass, recorded)?;
                 passes.backward(1.0 / count, &mut |i| backward.part(i))?;
             }
-            return match &mut self.reduce {
-                Some(reduce) => reduce.finish(Vec::new()),
-                None => Ok(Vec::new()),
-            };
+            return self.finish(Vec::new());
         }
         let mut whole = |i: usize| {
             let seeded = forward(&micro[i], &mut *all)?;
@@ -300,15 +289,19 @@ impl<'a> Step<'a> {
                 };
                 model.gradients_with(&seeded, &micro[last].pass, &mut ready)?;
                 drop(span);
-                reduce.finish(Vec::new())
+                self.finish(Vec::new())
             }
-            reduce => {
+            _ => {
                 let own = accumulate(&weights, &mut whole)?;
-                match reduce {
-                    Some(reduce) => reduce.finish(own),
-                    None => Ok(own),
-                }
+                self.finish(own)
             }
+        }
+    }
+
+    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        match &mut self.reduce {
+            Some(reduce) => reduce.finish(own),
+            None => Ok(own),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The end of a run: the best weights are scored on the test set, and the results are written.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeSet, fmt};
 
 use anyhow::Result;
 use indicatif::HumanCount;
@@ -36,7 +36,7 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     let seconds = trainer.progress.seconds;
     let started = Timestamp::now() - SignedDuration::from_secs(seconds as i64);
     let species = trainer.data.species.iter().cloned();
-    let counts = trainer.training_counts();
+    let counts = trainer.training_counts().into_iter().map(|count| count as u64);
     Ok(RunReport {
         target: config.target,
         title: match config.target {
@@ -51,9 +51,7 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
         config: toml::to_string_pretty(config)?,
         epochs: trainer.rows.clone(),
         best_epoch: trainer.progress.best.map(|(_, epoch)| epoch),
-        training_counts: species
-            .zip(counts.iter().map(|&c| c as u64))
-            .collect::<BTreeMap<_, _>>(),
+        training_counts: species.zip(counts).collect(),
         ..scored
     })
 }
@@ -87,22 +85,20 @@ fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<RunReport>
 fn facts(trainer: &Trainer) -> Vec<(String, String)> {
     let split = &trainer.split;
     let plots = |records: &[usize]| {
-        let names: std::collections::BTreeSet<_> =
-            records.iter().map(|&r| &trainer.data.records[r].plot).collect();
+        let names = records.iter().map(|&r| &trainer.data.records[r].plot);
+        let names: BTreeSet<_> = names.collect();
         match records.len() {
             0 => "none".to_owned(),
             n => format!("{n} scans on {} plots", names.len()),
         }
     };
+    let parameters = trainer.model.param_count() as u64;
     let mut facts = vec![
         ("Training set", plots(&split.train)),
         ("Validation set", plots(&split.validation)),
         ("Test set", plots(&split.test)),
         ("Points per cloud", trainer.config.points_text()),
-        (
-            "Parameters",
-            HumanCount(trainer.model.param_count() as u64).to_string(),
-        ),
+        ("Parameters", HumanCount(parameters).to_string()),
     ];
     facts.extend(trainer.precision_told().map(|told| ("Precision", told)));
     facts.extend([

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use anyhow::{Context, Result};
-use canopy_data::{Dataset, Inventory, Scan, Season, Site, TreeRecord};
+use canopy_data::{Dataset, Inventory, TreeRecord};
 use serde::{Deserialize, Serialize};
 
 /// What the network predicts of a tree.
@@ -23,12 +23,7 @@ pub enum Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Species => "species",
-            Self::Height => "height",
-            Self::Diameter => "diameter",
-            Self::Volume => "volume",
-        })
+        self.serialize(f)
     }
 }
 
@@ -78,7 +73,8 @@ pub enum Category {
 }
 
 impl Category {
-    fn count(self) -> u32 {
+    /// The number of values.
+    pub(super) fn count(self) -> u32 {
         match self {
             Self::Scan => 4,
             Self::Site => 3,
@@ -86,23 +82,12 @@ impl Category {
         }
     }
 
-    fn id(self, record: &TreeRecord) -> Result<u32> {
+    /// The value as a number, which trained embeddings depend on: the place in the declaration.
+    pub(super) fn id(self, record: &TreeRecord) -> Result<u32> {
         Ok(match self {
-            Self::Scan => match record.scan {
-                Scan::Tls => 0,
-                Scan::Uls => 1,
-                Scan::Als => 2,
-                Scan::Unknown => 3,
-            },
-            Self::Site => match known(record)?.site {
-                Site::Poor => 0,
-                Site::Medium => 1,
-                Site::Good => 2,
-            },
-            Self::Season => match known(record)?.season {
-                Season::Summer => 0,
-                Season::Winter => 1,
-            },
+            Self::Scan => record.scan as u32,
+            Self::Site => known(record)?.site as u32,
+            Self::Season => known(record)?.season as u32,
         })
     }
 }
@@ -113,29 +98,6 @@ pub fn count(categories: &[Category]) -> usize {
         [] => 0,
         some => some.iter().map(|c| c.count() as usize).product(),
     }
-}
-
-/// The combination of `categories` of each record, below [`count`]; `None` without categories.
-///
-/// # Errors
-/// Names the first record whose categories are not known.
-pub fn categories(categories: &[Category], data: &Dataset) -> Result<Option<Vec<u32>>> {
-    if categories.is_empty() {
-        return Ok(None);
-    }
-    let ids = data.records.iter().map(|record| combination(categories, record));
-    ids.collect::<Result<_>>().map(Some)
-}
-
-/// The combination of `categories` of a record.
-pub fn combination(categories: &[Category], record: &TreeRecord) -> Result<u32> {
-    let add = |id, c: &Category| Ok(id * c.count() + c.id(record)?);
-    categories.iter().try_fold(0, add)
-}
-
-/// The records whose combination of categories no training record has: their row of the embedding is untrained.
-pub fn unseen<'a>(seen: &'a [u32], ids: &'a [u32], records: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
-    records.iter().copied().filter(move |&r| !seen.contains(&ids[r]))
 }
 
 fn known(record: &TreeRecord) -> Result<&Inventory> {

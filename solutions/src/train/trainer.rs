@@ -8,7 +8,10 @@ use std::{
 
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
-use canopy_data::{Dataset, split::Split};
+use canopy_data::{
+    Dataset,
+    split::{Split, species_counts},
+};
 
 use super::{
     Checkpoint, Config, EpochRow, EvaluateOptions, Progress, RunFolder, Running, Saved, checkpoint, evaluate,
@@ -86,11 +89,7 @@ impl Trainer {
             "there are {} training clouds, expected at least 2",
             split.train.len()
         );
-        let Chosen {
-            device,
-            name: device_name,
-            ..
-        } = device;
+        let (device, device_name) = (device.device, device.name);
         let number = Number::fit(&config, &data, &split.train)?;
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
@@ -144,11 +143,7 @@ impl Trainer {
         device: Chosen,
         folder: RunFolder,
     ) -> Result<Self> {
-        let Checkpoint {
-            progress,
-            model,
-            optimizer,
-        } = checkpoint;
+        let progress = checkpoint.progress;
         ensure!(
             progress.data_digest == data.digest,
             "the run was trained on data with digest {}, but {} now has digest {}: resuming would mix two data sets. If \
@@ -166,8 +161,8 @@ impl Trainer {
         );
         let source = this.folder.last().display().to_string();
         let saved = Saved {
-            model: to_device(model, &this.device)?,
-            optimizer: to_device(optimizer, &this.device)?,
+            model: to_device(checkpoint.model, &this.device)?,
+            optimizer: to_device(checkpoint.optimizer, &this.device)?,
             seed: this.config.seed,
             epoch: progress.epoch,
             batch: progress.batch,
@@ -177,7 +172,7 @@ impl Trainer {
         let todo = resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
         this.todo = Some(match this.config.cloud_points() {
             Points::Fixed(_) => todo,
-            Points::All { .. } => this.plan().batches(progress.epoch, progress.batch)?,
+            Points::All { .. } => this.batches(progress.epoch, progress.batch)?,
         });
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
@@ -211,11 +206,6 @@ impl Trainer {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// Returns the number of optimizer steps per epoch.
-    pub fn steps_per_epoch(&self) -> u64 {
-        self.plan().steps_per_epoch()
-    }
-
     /// Warns of validation and test records whose combination of categories no training record has.
     pub fn category_warning(&self) -> Option<String> {
         let records = [self.split.validation.clone(), self.split.test.clone()].concat();
@@ -230,12 +220,7 @@ impl Trainer {
 
     /// Returns the number of training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
-        let mut counts = vec![0; self.data.species.len()];
-        self.split
-            .train
-            .iter()
-            .for_each(|&r| counts[self.data.records[r].species] += 1);
-        counts
+        species_counts(&self.data, &self.split.train)
     }
 
     /// Returns these records as the part `name` of the data set.
@@ -261,7 +246,12 @@ impl Trainer {
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Vec<T::Prediction>> {
         let pass = Pass::eval().plain(self.config.plain);
-        let options = EvaluateOptions::of(&self.config, &self.lengths, votes, pass);
+        let options = EvaluateOptions {
+            config: &self.config,
+            lengths: &self.lengths,
+            votes,
+            pass,
+        };
         evaluate::predict(task, &self.model, part, &options, each)
     }
 
@@ -272,26 +262,19 @@ impl Trainer {
     pub fn load_best(&mut self) -> Result<()> {
         let best = self.folder.best();
         let checkpoint = checkpoint::load(&best)?;
-        self.model.from_map(
-            &to_device(checkpoint.model, &self.device)?,
-            &best.display().to_string(),
-        )
-    }
-
-    /// Returns how records become batches in an evaluation.
-    fn collate(&self) -> crate::loader::Collate {
-        let Config { frame, features, .. } = self.config;
-        evaluate::collate(&self.data, self.config.cloud_points(), frame, features)
+        let weights = to_device(checkpoint.model, &self.device)?;
+        self.model.from_map(&weights, &best.display().to_string())
     }
 }
 
 impl Views for Trainer {
     fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
-        self.collate().drawn(record, 0)
+        evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
 
     fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let (points, _) = self.collate().batch(&[record], 0)?.to_device(&self.device)?;
+        let batch = evaluate::collate(&self.config, &self.data).batch(&[record], 0)?;
+        let (points, _) = batch.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)
     }
 }
@@ -300,8 +283,8 @@ pub(super) fn to_device(
     tensors: HashMap<String, Tensor>,
     device: &Device,
 ) -> Result<HashMap<String, Tensor>> {
-    tensors
+    let moved = tensors
         .into_iter()
-        .map(|(name, t)| Ok((name, t.to_device(device)?)))
-        .collect()
+        .map(|(name, t)| Ok((name, t.to_device(device)?)));
+    moved.collect()
 }

@@ -5,6 +5,9 @@ use anyhow::{Result, bail, ensure};
 use super::{Config, Target};
 use crate::{loader::Frame, precision::Precision};
 
+/// The kernels count the row of a maximum in f32, which is exact up to this one.
+const MOST_ROWS: usize = 1 << 24;
+
 impl Config {
     /// Checks that every value is in its range.
     ///
@@ -12,23 +15,23 @@ impl Config {
     /// Names the first value that is out of range, and the range.
     pub fn validate(&self) -> Result<()> {
         self.validate_points()?;
-        self.validate_target()?;
         ensure!(
             self.batch >= 2,
             "batch is {}: batch normalisation needs at least 2 clouds",
             self.batch
         );
-        ensure!(
-            self.accumulate >= 1,
-            "accumulate is 0: 1 means one step per batch"
-        );
+        for (name, value, why) in [
+            ("accumulate", self.accumulate, "1 means one step per batch"),
+            ("ranks", self.ranks, "1 means no data parallelism"),
+            ("epochs", self.epochs, "at least one is needed"),
+            ("votes", self.votes, "at least one is needed"),
+            ("evaluate-every", self.evaluate_every, "1 means every epoch"),
+            ("components", self.components, "at least one is needed"),
+        ] {
+            ensure!(value >= 1, "{name} is 0: {why}");
+        }
+        self.validate_target()?;
         self.validate_ranks()?;
-        ensure!(self.epochs >= 1, "epochs is 0: at least one is needed");
-        ensure!(self.votes >= 1, "votes is 0: at least one is needed");
-        ensure!(
-            self.evaluate_every >= 1,
-            "evaluate-every is 0: 1 means every epoch"
-        );
         for (name, value) in [
             ("learning-rate", self.learning_rate),
             ("weight-decay", self.weight_decay),
@@ -82,8 +85,22 @@ impl Config {
         self.optim().map(drop)
     }
 
+    /// Checks the settings of points against their ranges and against each other.
+    fn validate_points(&self) -> Result<()> {
+        for (name, points, least) in [("max-points", self.max_points, 1), ("points", self.points, 0)] {
+            ensure!(
+                (least..=MOST_ROWS).contains(&points),
+                "{name} is {points}: expected {least} to {MOST_ROWS} points of a cloud"
+            );
+        }
+        ensure!(
+            self.points > 0 || self.ranks == 1,
+            "points is all and ranks is {}: clouds of different lengths are trained by one rank",
+            self.ranks
+        );
+        Ok(())
+    }
     fn validate_ranks(&self) -> Result<()> {
-        ensure!(self.ranks >= 1, "ranks is 0: 1 means no data parallelism");
         let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
         ensure!(
             low || !self.master_weights,
@@ -125,7 +142,6 @@ impl Config {
             "visible is {}: it must be above 0 and at most 1",
             self.visible
         );
-        ensure!(self.components >= 1, "components is 0: at least one is needed");
         ensure!(self.bins >= 2, "bins is {}: at least 2 are needed", self.bins);
         ensure!(
             self.components <= 1000 && self.bins <= 10_000,
@@ -148,25 +164,23 @@ impl Config {
             );
             return Ok(());
         }
-        ensure!(
-            self.smoothing == 0.0,
-            "--target {} needs --smoothing 0: there are no labels to smooth",
-            self.target
-        );
-        ensure!(
-            self.frame == Frame::Metric,
-            "--target {} needs --frame metric: in the unit sphere all trees are of one size",
-            self.target
-        );
+        let target = self.target;
+        for (fits, expected) in [
+            (
+                self.smoothing == 0.0,
+                "needs --smoothing 0: there are no labels to smooth",
+            ),
+            (
+                self.frame == Frame::Metric,
+                "needs --frame metric: in the unit sphere all trees are of one size",
+            ),
+            (!self.class_weights, "has no classes: remove --class-weights"),
+        ] {
+            ensure!(fits, "--target {target} {expected}");
+        }
         ensure!(
             self.scale == 0.0,
-            "--target {} needs --scale 0: a scaled tree has another {0} than the label says",
-            self.target
-        );
-        ensure!(
-            !self.class_weights,
-            "--target {} has no classes: remove --class-weights",
-            self.target
+            "--target {target} needs --scale 0: a scaled tree has another {target} than the label says"
         );
         Ok(())
     }

@@ -31,14 +31,8 @@ fn timeline(rects: Vec<Rect>) -> RectPlot {
 #[test]
 fn plots_consist_of_these_elements() {
     let line = |name: &str| Series::new(name, vec![(1.0, 1.0), (4.0, 2.0), (4096.0, 9.0)]);
-    let odd = vec![
-        (1.0, 2.0),
-        (2.0, f64::NAN),
-        (3.0, 1.0),
-        (4.0, f64::INFINITY),
-        (5.0, 0.5),
-        (6.0, 0.4),
-    ];
+    let values = [2.0, f64::NAN, 1.0, f64::INFINITY, 0.5, 0.4];
+    let odd = (1..).zip(values).map(|(x, y)| (f64::from(x), y)).collect();
     let mut kinds = LinePlot::new("Every <kind>", "a&b", "\"share\"")
         .with(line("a contour takes no colour").contour())
         .with(line("</svg>"))
@@ -53,12 +47,8 @@ fn plots_consist_of_these_elements() {
         at: (5.0, 0.5),
         label: "best".into(),
     });
-    let rects = vec![
-        rect(0.0, 30.0, 0),
-        rect(30.0, 60.0, 1),
-        rect(60.0, 60.5, 0),
-        rect(60.5, 60.7, 0),
-    ];
+    let ends = [(0.0, 30.0, 0), (30.0, 60.0, 1), (60.0, 60.5, 0), (60.5, 60.7, 0)];
+    let rects = ends.map(|(from, to, colour)| rect(from, to, colour)).to_vec();
     let pictures = [
         kinds.for_the_book().ticks_at([1.0, 64.0, 4096.0]).svg(),
         interrupted.svg(),
@@ -99,10 +89,8 @@ fn any_values_are_drawn() {
     };
     drawn.push(narrow.svg());
     for svg in drawn {
-        assert!(
-            svg.ends_with("</svg>") && !svg.contains("NaN") && !svg.contains("inf"),
-            "{svg}"
-        );
+        let finite = !svg.contains("NaN") && !svg.contains("inf");
+        assert!(svg.ends_with("</svg>") && finite, "{svg}");
     }
 }
 

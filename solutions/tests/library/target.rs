@@ -9,10 +9,6 @@ use canopy_data::Philox;
 
 use crate::{relative, values};
 
-fn normals(random: &mut Philox, n: usize) -> Vec<f64> {
-    (0..n).map(|_| random.normal()).collect()
-}
-
 #[test]
 fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
     let table = || Var::ones((3, 2), DType::F64, &Device::Cpu).unwrap();
@@ -23,15 +19,8 @@ fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
         let gradient = embedding_gradient(ids, &grad).unwrap();
         let rows = (gradient.rows.as_slice(), &gradient.values);
         sparse_adam_step(&sparse, rows, &mut states[0], 0.1, &config).unwrap();
-        let full = gradient.dense(3).unwrap();
-        adam_step(
-            std::slice::from_ref(&dense),
-            &[full],
-            &mut states[1],
-            0.1,
-            &config,
-        )
-        .unwrap();
+        let (table, full) = ([dense.clone()], [gradient.dense(3).unwrap()]);
+        adam_step(&table, &full, &mut states[1], 0.1, &config).unwrap();
         [&sparse, &dense].map(|t| values(t))
     };
     // As long as every row is looked up, the two are the same.
@@ -39,28 +28,20 @@ fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
     assert!(relative(&first, &same) < 1e-15);
     let [after, moved] = step(&[1, 1]);
     for row in [0, 2] {
-        assert_eq!(
-            after[2 * row..2 * row + 2],
-            first[2 * row..2 * row + 2],
-            "row {row}"
-        );
-        assert!(
-            (moved[2 * row] - same[2 * row]).abs() > 1e-3,
-            "dense Adam moves row {row}"
-        );
+        let at = 2 * row;
+        assert_eq!(after[at..at + 2], first[at..at + 2], "row {row}");
+        assert!((moved[at] - same[at]).abs() > 1e-3, "dense Adam moves row {row}");
     }
     assert!(after[2] < first[2] - 1e-3);
     // A row beyond the table, a row twice, and weight decay, which would change every row.
-    let decay = |weight_decay| AdamConfig {
-        weight_decay,
-        ..AdamConfig::default()
-    };
-    for (rows, config) in [(&[7][..], decay(0.0)), (&[1, 1], decay(0.0)), (&[0], decay(0.1))] {
+    for (rows, weight_decay) in [(&[7][..], 0.0), (&[1, 1], 0.0), (&[0], 0.1)] {
+        let config = AdamConfig {
+            weight_decay,
+            ..AdamConfig::default()
+        };
         let grad = Tensor::ones((rows.len(), 2), DType::F64, &Device::Cpu).unwrap();
-        assert!(
-            sparse_adam_step(&sparse, (rows, &grad), &mut states[0], 0.1, &config).is_err(),
-            "{rows:?}"
-        );
+        let stepped = sparse_adam_step(&sparse, (rows, &grad), &mut states[0], 0.1, &config);
+        assert!(stepped.is_err(), "{rows:?}");
     }
 }
 
@@ -93,11 +74,8 @@ fn scores_and_summaries_match_quadrature() {
     ];
     for forecast in &forecasts {
         for y in [-9.0, -2.0, -0.4, 0.5, 3.0, 8.0] {
-            let (got, expected) = (forecast.crps(y), crps_by_quadrature(forecast, y, (-20.0, 20.0)));
-            assert!(
-                (got - expected).abs() < 1e-4,
-                "{got} instead of {expected} at {y}"
-            );
+            let error = forecast.crps(y) - crps_by_quadrature(forecast, y, (-20.0, 20.0));
+            assert!(error.abs() < 1e-4, "{error} at {y}");
         }
         let step = 1e-4;
         for y in [-2.5, 0.3, 3.1] {
@@ -118,13 +96,11 @@ fn scores_and_summaries_match_quadrature() {
 /// The heads over values of a skewed distribution, and outputs of a network.
 fn heads() -> (Vec<f64>, Vec<Head>) {
     let mut random = Philox::new(3, 9);
-    let list: Vec<f64> = normals(&mut random, 300)
-        .iter()
-        .map(|z| f64::from((0.6 * z).exp() as f32))
-        .collect();
+    let value = |_| f64::from((0.6 * random.normal()).exp() as f32);
+    let list: Vec<f64> = (0..300).map(value).collect();
     let of = |kind| Head::fit(kind, 3, 12, &list).unwrap();
     let heads = [HeadKind::Gaussian, HeadKind::Mixture, HeadKind::Bins].map(of);
-    (list.clone(), heads.to_vec())
+    (list, heads.to_vec())
 }
 
 #[test]
@@ -137,22 +113,14 @@ fn a_heads_loss_is_its_forecasts_likelihood() {
         let labels: Vec<f32> = list[..50].iter().map(|&y| head.label(y)).collect();
         let labels = Tensor::new(labels, &Device::Cpu).unwrap();
         let loss = head.loss(&rows, &labels).unwrap().to_scalar::<f32>().unwrap();
-        let forecasts: Vec<Forecast> = outputs
-            .chunks(head.outputs())
-            .map(|row| head.forecast(row))
-            .collect();
+        let of_cloud = outputs.chunks(head.outputs());
+        let forecasts: Vec<Forecast> = of_cloud.map(|row| head.forecast(row)).collect();
         // The loss is in units of the training values; of bins it is that of the bin.
         let pairs = || forecasts.iter().zip(&list);
         let expected = pairs().map(|(f, &y)| f.nll(y) - head.log_unit(y)).sum::<f64>() / 50.0;
-        assert!(
-            (f64::from(loss) - expected).abs() < 1e-4,
-            "{head:?}: {loss}, {expected}"
-        );
-        let inside = head
-            .in_central_half(&rows, &labels)
-            .unwrap()
-            .to_scalar::<f32>()
-            .unwrap();
+        let error = f64::from(loss) - expected;
+        assert!(error.abs() < 1e-4, "{head:?}: {loss}, {expected}");
+        let inside = values(&head.in_central_half(&rows, &labels).unwrap())[0];
         if !matches!(head, Head::Bins { .. }) {
             let exactly = pairs().filter(|(f, y)| (f.cdf(**y) - 0.5).abs() <= 0.25).count();
             assert_eq!(inside as usize, exactly, "{head:?}");

@@ -50,7 +50,6 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         false => u64::from(draw.unit() < 0.2) * (1 + (truth + predicted) as u64 % 4),
     };
     let confusion: Vec<Vec<u64>> = (0..k).map(|t| (0..k).map(|p| cell(t, p)).collect()).collect();
-    let classes = metrics::class_rows(&confusion, names);
     let rows = (1..=epochs)
         .map(|e| epoch_row(e, epochs, odd, &mut draw))
         .collect();
@@ -73,15 +72,12 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         best_epoch: Some(epochs),
         target: Target::Species,
         number: None,
-        evaluation: Some(Evaluation {
-            part: "test".into(),
-            accuracy: metrics::accuracy(&confusion),
-            balanced_accuracy: metrics::balanced_accuracy(&confusion),
-            macro_f1: metrics::macro_f1(&confusion),
-            loss: if odd { f64::NAN } else { 0.412 },
-            classes,
-            confusion,
-        }),
+        evaluation: Some(Evaluation::new(
+            "test",
+            metrics::of_confusion(confusion),
+            if odd { f64::NAN } else { 0.412 },
+            names,
+        )),
         training_counts: names.iter().map(|n| (n.clone(), 80)).collect(),
         wrong: (0..wrong).map(|i| wrong_tree(i, names)).collect(),
         critical: (k > 0).then(|| CriticalPoints {

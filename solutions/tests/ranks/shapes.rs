@@ -5,9 +5,10 @@ use std::{path::Path, sync::Arc, sync::atomic::AtomicBool, thread, time::Duratio
 use anyhow::Result;
 use canopy::{
     device,
+    loader::{batches, epoch_order},
     model::Kind,
     parallel::BucketSizes,
-    train::{Config, Outcome, Plan, RunFolder, Trainer, checkpoint, ranks::RankFunctions},
+    train::{Config, Outcome, RunFolder, Trainer, checkpoint, ranks::RankFunctions},
 };
 use canopy_data::{Cloud, CloudSource, Dataset, Philox, Scan, TreeRecord, split::Split};
 
@@ -33,16 +34,12 @@ impl Shapes {
 
 /// The batches of the first epoch.
 pub fn first_epoch(config: &Config) -> Vec<Vec<usize>> {
-    let plan = Plan {
-        config,
-        train: &split().train,
-        lengths: &[],
-    };
-    plan.steps(0, 0)
-        .unwrap()
+    let train = split().train;
+    let order: Vec<usize> = epoch_order(train.len(), config.seed, 0)
         .into_iter()
-        .map(|micro| micro.concat())
-        .collect()
+        .map(|i| train[i])
+        .collect();
+    batches(&order, config.batch * config.accumulate, true)
 }
 
 impl CloudSource for Shapes {

@@ -9,10 +9,9 @@ use std::{
 };
 
 use anyhow::Result;
-use indicatif::HumanCount;
 use minijinja::{Value, context, value::Serde};
 
-use super::html::{Page, decimals, duration, interval, percent};
+use super::html::{Page, interval};
 use crate::train::{
     Evaluation, RunReport,
     metrics::{balanced_interval, wilson},
@@ -50,7 +49,13 @@ pub fn run_page(run: &RunReport) -> Result<String> {
         command => run.command.as_str(),
         config => run.config.as_str(),
         target => Serde(run.target),
-        facts => Serde(facts(run, evaluation)),
+        facts => Serde(&run.facts),
+        seconds => run.seconds,
+        epoch_count => run.epochs.len(),
+        steps => run.epochs.last().map(|last| last.step),
+        rate => median_rate(run),
+        best => run.best_epoch,
+        validated => run.epochs.iter().any(|r| r.val_balanced.or(r.val_crps).is_some()),
         curves => plots::curves(run),
         hidden,
         epochs => Serde(&run.epochs[hidden..]),
@@ -72,45 +77,12 @@ pub fn write(run_dir: &Path, run: &RunReport) -> Result<PathBuf> {
     Ok(path)
 }
 
-fn facts(run: &RunReport, evaluation: Option<&Evaluation>) -> Vec<(String, String)> {
-    let mut facts = Vec::new();
-    let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if let Some(e) = evaluation {
-        add("Overall accuracy", percent(Some(e.accuracy)));
-        add("Macro F1", format!("{:.3}", e.macro_f1));
-        add("Cross-entropy", decimals(Some(e.loss), 3, Some("nats")));
-    }
-    if let Some(NumberReport { scores: s, .. }) = &run.number {
-        let unit = s.unit.as_str();
-        for (name, value, unit) in [
-            ("Mean absolute error", s.mae, unit),
-            ("Root mean square error", s.rmse, unit),
-            ("CRPS", s.crps, unit),
-            ("Negative log-likelihood", s.nll, "nats"),
-        ] {
-            add(name, decimals(Some(value), 3, Some(unit)));
-        }
-    }
-    add("Wall time", duration(run.seconds));
-    add("Epochs", run.epochs.len().to_string());
-    if let Some(best) = run.best_epoch {
-        let validated = run.epochs.iter().any(|r| r.val_balanced.or(r.val_crps).is_some());
-        add(
-            "Best epoch",
-            format!("{best}{}", if validated { "" } else { ", the last one" }),
-        );
-    }
-    if let Some(last) = run.epochs.last() {
-        let rates = run.epochs.iter().map(|r| r.clouds_per_second);
-        let mut rates: Vec<f64> = rates.filter(|r| r.is_finite()).collect();
-        rates.sort_by(f64::total_cmp);
-        if let Some(median) = rates.get(rates.len() / 2) {
-            add("Clouds/s, median", HumanCount(median.round() as u64).to_string());
-        }
-        add("Optimizer steps", HumanCount(last.step).to_string());
-    }
-    facts.extend(run.facts.iter().cloned());
-    facts
+/// The median of the epochs' clouds per second.
+fn median_rate(run: &RunReport) -> Option<u64> {
+    let rates = run.epochs.iter().map(|r| r.clouds_per_second);
+    let mut rates: Vec<f64> = rates.filter(|r| r.is_finite()).collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).map(|rate| rate.round() as u64)
 }
 
 /// The scores of a classifier.
@@ -120,20 +92,14 @@ fn species(run: &RunReport, e: &Evaluation) -> Value {
         let recall = wilson(correct.unwrap_or(0).min(class.support), class.support);
         recall.map_or("–".to_owned(), |(low, high)| interval(low, high))
     };
-    let trained = |name: &String| {
-        run.training_counts
-            .get(name)
-            .map_or("–".to_owned(), |&n| HumanCount(n).to_string())
-    };
     context! {
         scores => Serde(e),
         trees => e.clouds(),
         correct => e.correct(),
-        occurring => e.classes.iter().filter(|c| c.support > 0).count(),
         interval => balanced_interval(&e.classes).map(|(low, high)| interval(low, high)),
         mistakes => mistakes(e),
         intervals => e.classes.iter().enumerate().map(of_class).collect::<Vec<_>>(),
-        trained => e.classes.iter().map(|c| trained(&c.species)).collect::<Vec<_>>(),
+        trained => Serde(&run.training_counts),
         undefined => e.classes.iter().any(|c| c.precision.is_none() || c.recall.is_none() || c.f1.is_none()),
     }
 }

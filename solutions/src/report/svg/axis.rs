@@ -85,9 +85,8 @@ impl Axis {
             // Few powers: 2 and 5 of each decade as well.
             let decades = (from.floor() as i32)..=(to.ceil() as i32);
             let all = decades.flat_map(|p| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(p)));
-            ticks = all
-                .filter(|t| (from - 1e-9..=to + 1e-9).contains(&t.log10()))
-                .collect();
+            let inside = |t: &f64| (from - 1e-9..=to + 1e-9).contains(&t.log10());
+            ticks = all.filter(inside).collect();
         }
         Self {
             low: 10f64.powf(from),
@@ -123,10 +122,9 @@ fn outwards(log: f64, direction: i32) -> f64 {
 /// The smallest of 1, 2, 5 times a power of ten that is at least `about`.
 fn nice_step(about: f64) -> f64 {
     let power = 10f64.powf(about.max(1e-300).log10().floor());
-    let round = [1.0, 2.0, 5.0]
-        .into_iter()
-        .find(|m| m * power >= about * (1.0 - 1e-9));
-    round.unwrap_or(10.0) * power
+    let mut round = [1.0, 2.0, 5.0].into_iter();
+    let enough = |m: &f64| m * power >= about * (1.0 - 1e-9);
+    round.find(enough).unwrap_or(10.0) * power
 }
 
 /// A whole number in superscript digits.
@@ -167,14 +165,9 @@ mod tests {
     fn ticks_are_round_numbers_and_positions_from_zero_to_one() {
         let powers = ["10⁻⁶", "10⁻⁵", "0.0001", "0.001", "0.01", "0.1", "1"];
         // Values, whether logarithmic and tight, the number of ticks wanted, and their labels.
+        let halves = ["0", "0.5", "1", "1.5", "2"];
         for (values, log, tight, count, ticks) in [
-            (
-                &[0.13, 1.87][..],
-                false,
-                false,
-                5,
-                &["0", "0.5", "1", "1.5", "2"][..],
-            ),
+            (&[0.13, 1.87][..], false, false, 5, &halves[..]),
             (&[1.0, 12.0], false, true, 6, &["2", "4", "6", "8", "10", "12"]),
             (&[2e-6, 3e-1], true, false, 6, &powers),
             (&[1.0, 40.0], true, true, 6, &["1", "2", "5", "10", "20"]),
@@ -194,8 +187,8 @@ mod tests {
         for (values, log) in [([-1e308, 1e308], false), ([5e-324, 1e308], true)] {
             let axis = Axis::over(values.into_iter(), log, false, 5);
             assert_eq!(
-                (axis.share(axis.low), axis.share(axis.high)),
-                (0.0, 1.0),
+                [axis.low, axis.high].map(|v| axis.share(v)),
+                [0.0, 1.0],
                 "{axis:?}"
             );
             assert!((1..30).contains(&axis.ticks.len()), "{axis:?}");
@@ -204,16 +197,8 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        for (value, label) in [
-            (1500.0, "1,500"),
-            (-0.25, "−0.25"),
-            (2e-4, "0.0002"),
-            (2e-5, "2·10⁻⁵"),
-            (2.5e7, "2.5·10⁷"),
-            (-1e-7, "−10⁻⁷"),
-            (1e6, "10⁶"),
-        ] {
-            assert_eq!(tick_label(value), label);
-        }
+        let labels = [1500.0, -0.25, 2e-4, 2e-5, 2.5e7, -1e-7, 1e6].map(tick_label);
+        let expected = "1,500 −0.25 0.0002 2·10⁻⁵ 2.5·10⁷ −10⁻⁷ 10⁶";
+        assert_eq!(labels.join(" "), expected);
     }
 }

@@ -141,22 +141,18 @@ fn encode(grid: &Grid, intensity: &[u16]) -> String {
 }
 
 fn coprime(a: usize, b: usize) -> bool {
-    let (mut a, mut b) = (a, b);
-    while b > 0 {
-        (a, b) = (b, a % b);
+    match b {
+        0 => a == 1,
+        b => coprime(b, a % b),
     }
-    a == 1
 }
 
 /// 2nd and 98th percentile: a few very strong returns must not darken all others.
 fn middle(intensity: &[u16]) -> Option<[u16; 2]> {
     let mut sorted = intensity.to_vec();
     sorted.sort_unstable();
-    let at = |share: f64| {
-        sorted
-            .get((share * sorted.len().saturating_sub(1) as f64) as usize)
-            .copied()
-    };
+    let last = sorted.len().saturating_sub(1) as f64;
+    let at = |share: f64| sorted.get((share * last) as usize).copied();
     let (low, high) = (at(0.02)?, at(0.98)?);
     (high > low).then_some([low, high])
 }
@@ -171,22 +167,23 @@ fn still(cloud: &ViewCloud) -> Value {
 mod tests {
     use super::*;
 
-    fn cloud<'a>(points: &'a [[f32; 3]], intensity: &'a [u16]) -> ViewCloud<'a> {
-        ViewCloud {
-            title: "</script><b>".into(),
-            species: None,
-            points,
-            intensity,
-        }
-    }
-
     #[test]
     fn errors_say_why_a_cloud_cannot_be_shown() {
-        let error = |clouds: &[ViewCloud]| view_page(clouds, ColorBy::Height).unwrap_err().to_string();
-        assert!(error(&[]).contains("no cloud"));
-        assert!(error(&[cloud(&[], &[])]).contains("none of its 0 points"));
-        assert!(error(&[cloud(&[[f32::NAN; 3]], &[])]).contains("none of its 1 points"));
-        assert!(error(&[cloud(&[[0.0; 3]; 2], &[1])]).contains("1 intensities for 2 points"));
+        for (points, intensity, reason) in [
+            (&[][..], &[][..], "none of its 0 points"),
+            (&[[f32::NAN; 3]], &[], "none of its 1 points"),
+            (&[[0.0; 3]; 2], &[1], "1 intensities for 2 points"),
+        ] {
+            let cloud = ViewCloud {
+                title: "t".into(),
+                species: None,
+                points,
+                intensity,
+            };
+            let error = view_page(&[cloud], ColorBy::Height).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+        assert!(view_page(&[], ColorBy::Height).is_err());
     }
 
     #[test]

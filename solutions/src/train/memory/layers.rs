@@ -48,16 +48,26 @@ impl StepSize {
             _ => 0,
         };
         let kept = (F32 + casts * wide) * model.config().inputs as u64;
-        let mut layers = vec![layer("points", points, kept, 0)];
+        let layer = |name: &str, (rows, kept, passing)| LayerSize {
+            name: name.to_owned(),
+            rows,
+            kept,
+            passing,
+        };
+        let mut layers = vec![layer("points", (points, kept, 0))];
         for (name, weight) in model.params() {
             let Some((name, out, input)) = of_layer(&name, &weight) else {
                 continue;
             };
             let place = Place::of(&name, full);
-            match form {
-                Form::Fused => layers.extend(fused(&name, place, points, out, input, wide)),
-                Form::Cuda => layers.extend(cuda(&name, place, points, out, input, wide)),
-                Form::Plain => layers.extend(plain(&name, place, points, out, wide)),
+            layers.push(layer(&name, sizes(form, place, points, (out, input), wide)));
+            if place == Place::Transform {
+                let wide = if form == Form::Fused { F32 } else { wide };
+                let applied = 2 * wide * out.isqrt();
+                layers.push(layer(
+                    &name.replace(".out", " applied"),
+                    (points, applied / 2, applied),
+                ));
             }
         }
         Self {
@@ -103,75 +113,43 @@ impl Place {
     }
 }
 
-fn layer(name: &str, rows: u64, kept: u64, passing: u64) -> LayerSize {
-    let name = name.to_owned();
-    LayerSize {
-        name,
-        rows,
-        kept,
-        passing,
-    }
-}
-
+/// Returns the rows of a layer per cloud, and the bytes per row that it keeps and that its backward pass needs. Its weight is
+/// `[out, input]`, and a number of a matrix has `wide` bytes.
+///
 /// Fused layers keep only the product before batch norm, which a unit for bf16 has in bf16; under the max only each channel's
 /// maximum and its index. The backward pass needs the gradients of the layer's output and input. All else is f32.
-fn fused(name: &str, place: Place, points: u64, out: u64, input: u64, wide: u64) -> Vec<LayerSize> {
-    let (high, low) = (out.next_multiple_of(LANES), input.next_multiple_of(LANES));
-    match place {
-        Place::OverPoints => vec![layer(name, points, wide * high, F32 * (high + low))],
-        Place::BeforeTransform => {
-            vec![layer(name, points, wide * high + F32 * out, F32 * (high + low))]
-        }
-        // Maximum, index and result of each channel; in the backward pass a row for each point.
-        Place::UnderMax => vec![layer(name, 1, 3 * F32 * out, points * F32 * low)],
-        // Product, result, dropout mask and its result.
-        Place::OverClouds => vec![layer(name, 1, (wide + 3 * F32) * out, 2 * F32 * out)],
-        Place::Last => vec![layer(name, 1, F32 * out, F32 * input)],
-        Place::Transform => transform(name, points, out, F32),
-    }
-}
-
+///
 /// The CUDA kernels' layers keep the product and the output of batch norm, both as wide as matrices are. The backward pass has
 /// the gradients of both.
-fn cuda(name: &str, place: Place, points: u64, out: u64, input: u64, wide: u64) -> Vec<LayerSize> {
-    match place {
-        Place::OverPoints | Place::BeforeTransform => {
-            vec![layer(name, points, 2 * wide * out, wide * (out + out.max(input)))]
+///
+/// Plain layers keep every intermediate tensor, as wide as the layer's output, and the ReLU's mask with a byte per value.
+fn sizes(form: Form, place: Place, points: u64, (out, input): (u64, u64), wide: u64) -> (u64, u64, u64) {
+    let (high, low) = (out.next_multiple_of(LANES), input.next_multiple_of(LANES));
+    let (on_graph, in_backward) = ((ON_GRAPH * wide + 1) * out, IN_BACKWARD * wide * out);
+    match (form, place) {
+        (Form::Fused, Place::OverPoints) => (points, wide * high, F32 * (high + low)),
+        (Form::Fused, Place::BeforeTransform) => (points, wide * high + F32 * out, F32 * (high + low)),
+        // Maximum, index and result of each channel; in the backward pass a row for each point.
+        (Form::Fused, Place::UnderMax) => (1, 3 * F32 * out, points * F32 * low),
+        // Product, result, dropout mask and its result.
+        (Form::Fused, Place::OverClouds) => (1, (wide + 3 * F32) * out, 2 * F32 * out),
+        (Form::Fused, Place::Last) => (1, F32 * out, F32 * input),
+        (Form::Fused, Place::Transform) => (1, 2 * F32 * out, 2 * F32 * out),
+        (Form::Cuda, Place::OverPoints | Place::BeforeTransform) => {
+            (points, 2 * wide * out, wide * (out + out.max(input)))
         }
         // Result, normalised maximum and index; in the backward pass a row for each point.
-        Place::UnderMax => vec![layer(name, 1, (wide + 2 * F32) * out, points * wide * input)],
+        (Form::Cuda, Place::UnderMax) => (1, (wide + 2 * F32) * out, points * wide * input),
         // Product, output, and that of dropout, whose mask is computed again.
-        Place::OverClouds => vec![layer(name, 1, 3 * wide * out, 2 * wide * out)],
-        Place::Last => vec![layer(name, 1, (wide + F32) * out, wide * input)],
+        (Form::Cuda, Place::OverClouds) => (1, 3 * wide * out, 2 * wide * out),
+        (Form::Cuda, Place::Last) => (1, (wide + F32) * out, wide * input),
         // The matrices as the layer returns them, with the identity, and cast; their distance from orthogonal.
-        Place::Transform => {
-            let k = out.isqrt();
-            vec![
-                layer(name, 1, (2 * wide + 2 * F32) * out, 2 * wide * out),
-                layer(&name.replace(".out", " applied"), points, wide * k, 2 * wide * k),
-            ]
+        (Form::Cuda, Place::Transform) => (1, (2 * wide + 2 * F32) * out, 2 * wide * out),
+        (Form::Plain, Place::OverPoints | Place::BeforeTransform | Place::UnderMax) => {
+            (points, on_graph, in_backward)
         }
+        (Form::Plain, Place::OverClouds) => (1, on_graph + 2 * wide * out, in_backward),
+        (Form::Plain, Place::Last) => (1, 2 * wide * out, in_backward),
+        (Form::Plain, Place::Transform) => (1, 2 * wide * out, 2 * wide * out),
     }
-}
-
-/// Plain layers keep every intermediate tensor, as wide as the layer's output, and the ReLU's mask with a byte per value.
-fn plain(name: &str, place: Place, points: u64, out: u64, wide: u64) -> Vec<LayerSize> {
-    let (kept, passing) = ((ON_GRAPH * wide + 1) * out, IN_BACKWARD * wide * out);
-    match place {
-        Place::OverPoints | Place::BeforeTransform | Place::UnderMax => {
-            vec![layer(name, points, kept, passing)]
-        }
-        Place::OverClouds => vec![layer(name, 1, kept + 2 * wide * out, passing)],
-        Place::Last => vec![layer(name, 1, 2 * wide * out, passing)],
-        Place::Transform => transform(name, points, out, wide),
-    }
-}
-
-/// A k × k matrix for each cloud, and the transformed points.
-fn transform(name: &str, points: u64, out: u64, wide: u64) -> Vec<LayerSize> {
-    let k = out.isqrt();
-    vec![
-        layer(name, 1, 2 * wide * out, 2 * wide * out),
-        layer(&name.replace(".out", " applied"), points, wide * k, 2 * wide * k),
-    ]
 }

@@ -12,17 +12,13 @@ use candle_core::DType;
 
 use super::{Member, RankStats, ending::Reports, identity, links::Links};
 use crate::{
-    kernels::Share,
     model::PointNet,
     parallel::{
         Algorithm, Processes, panic_message,
         threads::{group, group_with},
     },
     precision::GradScaler,
-    train::{
-        Outcome, Plan, RunFolder, Running, StepInputs, Trainer, master::build_optimizer, numbers::Number,
-        trainer::to_device,
-    },
+    train::{Outcome, RunFolder, Running, Trainer, master::build_optimizer, trainer::to_device},
 };
 
 /// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns.
@@ -169,27 +165,5 @@ impl Trainer {
 
     fn rank_deadline(&self) -> Duration {
         Duration::from_secs_f64(self.config.rank_deadline)
-    }
-
-    /// Returns how batches become micro-batches on the rank with `share`.
-    pub(in crate::train) fn step_inputs(&self, share: Option<Share>) -> StepInputs {
-        StepInputs {
-            config: self.config.clone(),
-            device: self.device.clone(),
-            lowering: self.lowering.clone(),
-            class_weights: self.class_weights(),
-            species: self.data.records.iter().map(|r| r.species).collect(),
-            labels: self.number.as_ref().map(Number::labels),
-            categories: self.categories.clone(),
-            share,
-        }
-    }
-
-    pub(in crate::train) fn plan(&self) -> Plan<'_> {
-        Plan {
-            config: &self.config,
-            train: &self.split.train,
-            lengths: &self.lengths,
-        }
     }
 }
