@@ -8,7 +8,7 @@ use candle_core::{Device, Tensor};
 use super::{Config, MicroBatch, RankShare};
 use crate::{
     kernels::{Lowering, Pass, Share},
-    loader::Loaded,
+    loader::Batch,
     profile::{self, Kind},
 };
 
@@ -38,18 +38,13 @@ impl StepInputs {
     ///
     /// # Errors
     /// candle's, if the device is out of memory.
-    pub fn micro_batches(&self, step: u64, batches: &[Loaded]) -> Result<Vec<MicroBatch>> {
+    pub fn micro_batches(&self, step: u64, batches: &[Batch]) -> Result<Vec<MicroBatch>> {
         let _span = profile::span("to device", Kind::Copy);
-        let micro = |(i, loaded): (usize, &Loaded)| {
-            let batch = &loaded.batch;
-            let tensors = match &loaded.on_device {
-                Some(tensors) => tensors.clone(),
-                None => batch.to_device(&self.device)?,
-            };
+        let micro = |(i, batch): (usize, &Batch)| {
             let mut micro = MicroBatch {
                 weight: self.weight(&batch.records),
                 mask: batch.mask_tensor()?,
-                ..MicroBatch::new(tensors, self.pass(step, i))
+                ..MicroBatch::new(batch.to_device(&self.device)?, self.pass(step, i))
             };
             if let Some(labels) = &self.labels {
                 let labels: Vec<f32> = batch.records.iter().map(|&r| labels[r]).collect();

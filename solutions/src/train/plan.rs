@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::{Config, remaining};
-use crate::loader::{Points, epoch_by_length, iterations, iterations_by_length, micro_batches};
+use crate::loader::{Points, epoch_by_length, iterations, micro_batches};
 
 /// The steps of a run.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,8 @@ impl Plan<'_> {
     pub fn steps_per_epoch(&self) -> u64 {
         let steps = match self.config.cloud_points() {
             Points::Fixed(_) => iterations(self.train.len(), self.size(), true),
-            Points::All { .. } => iterations_by_length(self.train, self.lengths, self.size()),
+            // Every epoch has equally many.
+            Points::All { .. } => epoch_by_length(self.train, self.lengths, self.size(), (0, 0)).len(),
         };
         steps as u64
     }

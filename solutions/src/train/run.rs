@@ -20,7 +20,7 @@ use super::{
     task::Task,
 };
 use crate::{
-    loader::{Collate, Loaded, Loader},
+    loader::{Batch, Collate, Loader},
     precision::{GradScaler, LossScale},
     profile::{self, Kind},
 };
@@ -53,8 +53,7 @@ impl Trainer {
     /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
     pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
         let collate = Arc::new(self.train_collate());
-        let loader =
-            Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
+        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
         let loss = self.objective()?;
         let inputs = self.step_inputs(member.as_ref().map(|member| member.share()));
         let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
@@ -128,7 +127,7 @@ impl Trainer {
             }
             let began = Instant::now();
             let batches = profile::timed("next batch", Kind::Load, || {
-                incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
+                incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
             self.step((whole, &batches), objective, member.as_deref_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
@@ -202,7 +201,7 @@ impl Trainer {
     /// One optimizer step on the clouds of this rank of each micro-batch of the whole batch.
     fn step(
         &mut self,
-        (whole, own): (&[Vec<usize>], &[Loaded]),
+        (whole, own): (&[Vec<usize>], &[Batch]),
         (loss, inputs): (&dyn Objective, &StepInputs),
         member: Option<&mut Member>,
     ) -> Result<()> {
