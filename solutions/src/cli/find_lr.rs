@@ -15,7 +15,7 @@ use crate::{
     device,
     loader::batches,
     report::svg::{LinePlot, Series},
-    schedule::{RangeFound, RangeTest},
+    schedule::{RangeFound, growing_rates},
     train::{
         Config, Loss, bar, data,
         short::{Forest, Learner},
@@ -80,13 +80,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         data,
         split,
     };
-    let test = RangeTest {
-        first: args.first,
-        last: args.last,
-        steps: args.steps,
-        ..RangeTest::default()
-    };
-    let found = test_rates(&forest, &test)?;
+    let found = test_rates(&forest, (args.first, args.last), args.steps)?;
     if let Some(path) = &args.plot {
         atomic::write(path, plot(&found).svg().as_bytes())?;
     }
@@ -105,7 +99,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Takes a training step at each rate, on as many epochs of training batches as needed.
-fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
+fn test_rates(forest: &Forest, rates: (f64, f64), steps: u64) -> Result<RangeFound> {
     let Config {
         batch, seed, clip, ..
     } = forest.config;
@@ -129,12 +123,12 @@ fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
         "there are {clouds} training clouds, fewer than the batch size {batch}: use a smaller --batch"
     );
     let stop = stop::flag()?;
-    let bar = bar(test.steps + 1, "steps");
+    let bar = bar(steps + 1, "steps");
     let mut epochs = (0..).flat_map(|epoch| {
         let all = batches(&forest.order(epoch), batch, true);
         all.into_iter().map(move |records| (epoch, records))
     });
-    let found = test.run(|rate| {
+    let found = growing_rates(rates, steps, |rate| {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
         let (epoch, records) = epochs.next().context("no batch is left")?;
         let (points, labels) = forest.batch(&records, epoch)?.to_device(&forest.device)?;

@@ -103,7 +103,7 @@ impl Drop for EpochBatches {
 mod tests {
     use super::*;
     use crate::loader::{Augment, Features, Frame, Points, batches, epoch_order};
-    use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
+    use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord};
     use std::time::Duration;
 
     /// 40 clouds; record 13 cannot be read, and reading record 17 panics.
@@ -126,14 +126,11 @@ mod tests {
         let records = (0..40)
             .map(|i| TreeRecord {
                 tree: format!("t{i}"),
-                species: i % 3,
-                plot: "p".into(),
-                scan: Scan::Unknown,
                 source: format!("file {i}"),
-                inventory: None,
+                ..TreeRecord::default()
             })
             .collect();
-        let species = ["a", "b", "c"].map(String::from).to_vec();
+        let species = vec!["a".into()];
         let data = Dataset::new("test".into(), species, records, String::new(), Arc::new(Source));
         let augment = Augment {
             turn: true,

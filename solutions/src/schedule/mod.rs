@@ -15,5 +15,5 @@ pub use choice::Schedule;
 pub use cosine::cosine_with_warmup;
 pub use decay::{Decay, decayed};
 pub use one_cycle::{OneCycle, one_cycle};
-pub use range_test::{RangeFound, RangeTest, range_test, valley};
+pub use range_test::{RangeFound, growing_rates, range_test, valley};
 pub use scaling::scaled_warmup;
