@@ -25,7 +25,7 @@ pub fn scaled_warmup(step: u64, warmup: u64, base: f64, batch: usize, reference:
 /// `greatest_momentum`, and is `least_momentum` at the peak of the rate. Between two of these points, when a share
 /// s of the steps from a to b is done, the value is b + (a − b)/2·(1 + cos πs). Here `max` is above 0, `total` is at
 /// least 4, rising·total is at least 2 and less than total, both divisors are above 1, and `least_momentum` is less
-/// than `greatest_momentum`. `cycle.course` is always the cosine, so you can ignore it.
+/// than `greatest_momentum`.
 pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
     todo!("7.2: which phase, what share of it is done, and both values")
 }

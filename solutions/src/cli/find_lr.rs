@@ -13,7 +13,7 @@ use super::{data::open, options::Options, stop};
 use crate::{
     device,
     loader::batches,
-    schedule::{RangeFound, RangeTest},
+    schedule::{RangeFound, growing_rates},
     train::{
         Config, Loss, bar, data,
         short::{Forest, Learner},
@@ -72,13 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         data,
         split,
     };
-    let test = RangeTest {
-        first: args.first,
-        last: args.last,
-        steps: args.steps,
-        ..RangeTest::default()
-    };
-    let found = test_rates(&forest, &test)?;
+    let found = test_rates(&forest, (args.first, args.last), args.steps)?;
     if args.json {
         let json = json!({
             "rates": found.rates,
@@ -94,7 +88,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Takes a training step at each rate, on as many epochs of training batches as needed.
-fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
+fn test_rates(forest: &Forest, rates: (f64, f64), steps: u64) -> Result<RangeFound> {
     let Config {
         batch, seed, clip, ..
     } = forest.config;
@@ -118,12 +112,12 @@ fn test_rates(forest: &Forest, test: &RangeTest) -> Result<RangeFound> {
         "there are {clouds} training clouds, fewer than the batch size {batch}: use a smaller --batch"
     );
     let stop = stop::flag()?;
-    let bar = bar(test.steps + 1, "steps");
+    let bar = bar(steps + 1, "steps");
     let mut epochs = (0..).flat_map(|epoch| {
         let all = batches(&forest.order(epoch), batch, true);
         all.into_iter().map(move |records| (epoch, records))
     });
-    let found = test.run(|rate| {
+    let found = growing_rates(rates, steps, |rate| {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
         let (epoch, records) = epochs.next().context("no batch is left")?;
         let (points, labels) = forest.batch(&records, epoch)?.to_device(&forest.device)?;

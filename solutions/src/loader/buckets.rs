@@ -55,23 +55,6 @@ pub fn epoch_by_length(
     batches
 }
 
-/// The number of batches of [`epoch_by_length`].
-pub fn iterations_by_length(records: &[usize], lengths: &[usize], size: usize) -> usize {
-    let mut counts = [0; BOUNDS.len() + 1];
-    for &record in records {
-        counts[bucket(&BOUNDS, lengths[record])] += 1;
-    }
-    let full_or_shared = |n: usize| n / size + usize::from(n % size > 1);
-    let single = counts.iter().filter(|&n| n % size == 1).count();
-    full_or_shared(single) + counts.into_iter().map(full_or_shared).sum::<usize>()
-}
-
-/// The index of a cloud's bucket: that of the first bound that is at least `length`, or `bounds.len()` if there is
-/// none.
-fn bucket(bounds: &[usize], length: usize) -> usize {
-    bounds.partition_point(|&bound| bound < length)
-}
-
 /// Batches of up to `size` clouds of similar length, as indices into `lengths`. No cloud is dropped: evaluation needs
 /// all.
 pub fn batches_by_length(lengths: &[usize], size: usize) -> Vec<Vec<usize>> {
@@ -89,7 +72,7 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
     let mut filling = vec![Vec::new(); bounds.len() + 1];
     let mut batches = Vec::new();
     for &record in order {
-        let bucket = bucket(bounds, lengths[record]);
+        let bucket = bounds.partition_point(|&bound| bound < lengths[record]);
         filling[bucket].push(record);
         if filling[bucket].len() >= size {
             batches.push(std::mem::take(&mut filling[bucket]));
@@ -99,21 +82,9 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
     batches
 }
 
-/// The fraction of the points of `batches` that is padding if each batch is padded to its longest record.
-pub fn padded_share(lengths: &[usize], batches: &[Vec<usize>]) -> f64 {
-    let (mut real, mut all) = (0, 0);
-    for batch in batches {
-        let longest = batch.iter().map(|&r| lengths[r]).max().unwrap_or(0);
-        real += batch.iter().map(|&r| lengths[r]).sum::<usize>();
-        all += longest * batch.len();
-    }
-    (all - real) as f64 / all.max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{batches, epoch_order};
     use canopy_data::Philox;
 
     #[test]
@@ -122,12 +93,6 @@ mod tests {
         let lengths: Vec<usize> = (0..200).map(|_| 1 + random.below(5000)).collect();
         let records: Vec<usize> = (0..200).filter(|r| r % 3 > 0).collect();
         let of = |epoch| epoch_by_length(&records, &lengths, 8, (5, epoch));
-        for size in [2, 3, 8, 50] {
-            for some in [&records[..], &records[..7], &records[..2], &[]] {
-                let batches = epoch_by_length(some, &lengths, size, (5, 1));
-                assert_eq!(batches.len(), iterations_by_length(some, &lengths, size));
-            }
-        }
         assert_eq!(of(1), of(1));
         let mut firsts = Vec::new();
         for epoch in 0..6 {
@@ -145,19 +110,5 @@ mod tests {
         assert!(firsts.len() > 3, "{firsts:?}");
         // Three buckets of one record each: one batch.
         assert_eq!(epoch_by_length(&[0, 1, 2], &[10, 100, 1000], 8, (5, 0)).len(), 1);
-    }
-
-    #[test]
-    fn buckets_pad_less_than_the_plain_order() {
-        let mut random = Philox::new(2, 2);
-        let lengths: Vec<usize> = (0..400)
-            .map(|_| (16.0 * 2f32.powf(7.0 * random.uniform())) as usize)
-            .collect();
-        let order = epoch_order(400, 1, 0);
-        let plain = padded_share(&lengths, &batches(&order, 16, false));
-        let bounds = [32, 64, 128, 256, 512, 1024];
-        let cut = padded_share(&lengths, &length_buckets(&lengths, &order, &bounds, 16));
-        assert!(cut < plain / 2.0, "{cut} of {plain}");
-        assert_eq!(padded_share(&[], &[]), 0.0);
     }
 }

@@ -6,7 +6,7 @@ use canopy_data::{Cloud, Dataset, Purpose};
 
 use super::augment::Augment;
 use super::features::Features;
-use super::ragged::ragged;
+use super::ragged::padded;
 use super::sample::{Frame, Points};
 
 // ANCHOR: Batch
@@ -30,7 +30,7 @@ impl Batch {
     /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.
     ///
     /// # Errors
-    /// With [`Points::All`], returns an error if a cloud has no points, or if `channels` is not 3, 4 or 6.
+    /// With [`Points::All`], returns an error if a cloud has no points.
     pub fn new(
         clouds: &[Vec<f32>],
         channels: usize,
@@ -41,7 +41,7 @@ impl Batch {
         let (points, mask) = match points {
             Points::Fixed(_) => (clouds.concat(), None),
             Points::All { .. } => {
-                let (points, mask) = ragged(clouds, channels)?;
+                let (points, mask) = padded(clouds, channels)?;
                 (points, Some(mask))
             }
         };

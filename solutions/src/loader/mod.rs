@@ -11,17 +11,14 @@ mod order;
 mod prefetch;
 mod ragged;
 mod sample;
-mod staging;
 mod workers;
 
 pub use augment::{Augment, jitter, turn};
-pub use buckets::{
-    batches_by_length, epoch_by_length, iterations_by_length, length_buckets, lengths, padded_share,
-};
+pub use buckets::{batches_by_length, epoch_by_length, length_buckets, lengths};
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
 pub use order::{batches, epoch_order, iterations, micro_batches};
 pub use prefetch::{Panicked, prefetched};
 pub use ragged::collate_ragged;
 pub use sample::{Frame, Points, normalise, random_sample};
-pub use workers::{EpochBatches, Loaded, Loader};
+pub use workers::{EpochBatches, Loader};

@@ -6,12 +6,10 @@ use std::{
 };
 
 use anyhow::{Result, anyhow};
-use candle_core::{Device, Tensor};
 use crossbeam_channel::{Receiver, bounded};
 
 use super::collate::{Batch, Collate};
 use super::prefetch::{Panicked, prefetched};
-use super::staging::{Staged, Staging};
 
 /// Prepares the batches of an epoch on worker threads, and hands them out in order.
 #[derive(Debug)]
@@ -19,16 +17,6 @@ pub struct Loader {
     collate: Arc<Collate>,
     workers: usize,
     ahead: usize,
-    staging: Option<Arc<Staging>>,
-}
-
-/// A batch for the trainer.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The batch in host memory.
-    pub batch: Batch,
-    /// Its points and labels as [`Batch::to_device`] returns them, if they were copied to a GPU ahead.
-    pub on_device: Option<(Tensor, Tensor)>,
 }
 
 impl Loader {
@@ -39,17 +27,7 @@ impl Loader {
             collate,
             workers,
             ahead: workers * prefetch.max(1),
-            staging: None,
         }
-    }
-
-    /// If `device` is a GPU, the batches of [`EpochBatches::loaded`] are copied to it while the trainer is at work.
-    ///
-    /// # Errors
-    /// Returns an error if the GPU has no stream or event left.
-    pub fn ahead_on(mut self, device: &Device) -> Result<Self> {
-        self.staging = Staging::of(device)?.map(Arc::new);
-        Ok(self)
     }
 
     /// The batches of epoch `epoch`, in the order of `batches`. The threads exit after the last batch, or when the
@@ -60,11 +38,6 @@ impl Loader {
         let (ready, incoming) = bounded(0);
         let left = batches.len();
         let (collate, workers, ahead) = (self.collate.clone(), self.workers, self.ahead);
-        let staging = self.staging.clone();
-        let stage = move |batch| {
-            let staged = staging.as_ref().map(|staging| staging.put(&batch)).transpose()?;
-            Ok((batch, staged.flatten()))
-        };
         // Ends when all batches are sent, or when the trainer has dropped its end.
         let deliver = move || {
             let make = |i: usize| collate.batch(&batches[i], epoch);
@@ -76,7 +49,7 @@ impl Loader {
                     false => e,
                 });
                 sent += 1;
-                ready.send(named.and_then(&stage)).is_ok()
+                ready.send(named).is_ok()
             });
         };
         // If the thread cannot be started, `ready` is dropped, and the first call of `next` returns an error.
@@ -89,30 +62,18 @@ impl Loader {
     }
 }
 
-/// A batch, and its copy on the way to the GPU.
-type Prepared = (Batch, Option<Staged>);
-
 /// The batches of one epoch, in order. An error arrives in the place of its batch, and the batches after it follow.
 #[derive(Debug)]
 pub struct EpochBatches {
-    incoming: Receiver<Result<Prepared>>,
+    incoming: Receiver<Result<Batch>>,
     thread: Option<JoinHandle<()>>,
     left: usize,
 }
 
-impl EpochBatches {
-    /// The batches, with their tensors if they were copied to a GPU ahead ([`Loader::ahead_on`]).
-    pub fn loaded(&mut self) -> impl Iterator<Item = Result<Loaded>> + '_ {
-        std::iter::from_fn(|| {
-            let loaded = self.receive()?.and_then(|(batch, staged)| {
-                let on_device = staged.map(Staged::take).transpose()?;
-                Ok(Loaded { batch, on_device })
-            });
-            Some(loaded)
-        })
-    }
+impl Iterator for EpochBatches {
+    type Item = Result<Batch>;
 
-    fn receive(&mut self) -> Option<Result<Prepared>> {
+    fn next(&mut self) -> Option<Self::Item> {
         if self.left == 0 {
             return None;
         }
@@ -125,14 +86,6 @@ impl EpochBatches {
                  end programs that use many threads"
             ))
         }))
-    }
-}
-
-impl Iterator for EpochBatches {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        Some(self.receive()?.map(|(batch, _)| batch))
     }
 }
 
@@ -149,9 +102,8 @@ impl Drop for EpochBatches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::staging::{Buffer, Event};
     use crate::loader::{Augment, Features, Frame, Points, batches, epoch_order};
-    use canopy_data::{Cloud, CloudSource, Dataset, Scan, TreeRecord};
+    use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord};
     use std::time::Duration;
 
     /// 40 clouds; record 13 cannot be read, and reading record 17 panics.
@@ -174,14 +126,11 @@ mod tests {
         let records = (0..40)
             .map(|i| TreeRecord {
                 tree: format!("t{i}"),
-                species: i % 3,
-                plot: "p".into(),
-                scan: Scan::Unknown,
                 source: format!("file {i}"),
-                inventory: None,
+                ..TreeRecord::default()
             })
             .collect();
-        let species = ["a", "b", "c"].map(String::from).to_vec();
+        let species = vec!["a".into()];
         let data = Dataset::new("test".into(), species, records, String::new(), Arc::new(Source));
         let augment = Augment {
             turn: true,
@@ -247,54 +196,6 @@ mod tests {
             };
             let said = said.unwrap_err();
             assert!(said.starts_with(start) && said.contains(end), "{said}");
-        }
-    }
-
-    /// A buffer that copies at once.
-    #[derive(Default)]
-    struct AtOnce(Option<Batch>);
-
-    impl Buffer<(Tensor, Tensor)> for AtOnce {
-        fn fill(&mut self, batch: &Batch) -> Result<()> {
-            self.0 = Some(batch.clone());
-            Ok(())
-        }
-        fn copy(&mut self) -> Result<()> {
-            Ok(())
-        }
-        fn take(&mut self) -> Result<(Tensor, Tensor)> {
-            self.0.as_ref().unwrap().to_device(&Device::Cpu)
-        }
-        fn record(&mut self, _: Event) -> Result<()> {
-            Ok(())
-        }
-        fn host_waits(&mut self, _: Event) -> Result<()> {
-            Ok(())
-        }
-        fn stream_waits(&mut self, _: Event) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn batches_that_are_copied_ahead_have_their_own_tensors() {
-        let mut loader = Loader::new(collate(), 3, 2);
-        let buffer = || -> Box<dyn Buffer<(Tensor, Tensor)>> { Box::<AtOnce>::default() };
-        loader.staging = Some(Arc::new(Staging::new([buffer(), buffer()])));
-        let values = |(points, labels): (Tensor, Tensor)| {
-            let points = points.flatten_all().unwrap().to_vec1::<f32>().unwrap();
-            (points, labels.to_vec1::<u32>().unwrap())
-        };
-        for epoch in 0..2 {
-            // Batches without tensors in between: their buffers are free again.
-            let mut incoming = loader.epoch(epoch, good());
-            assert_eq!(incoming.by_ref().take(5).count(), 5);
-            let loaded: Vec<_> = incoming.loaded().map(Result::unwrap).collect();
-            assert_eq!(loaded.len(), good().len() - 5);
-            for Loaded { batch, on_device } in loaded {
-                let expected = batch.to_device(&Device::Cpu).unwrap();
-                assert_eq!(values(on_device.unwrap()), values(expected));
-            }
         }
     }
 

@@ -1,8 +1,7 @@
 use std::{fmt, str::FromStr};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
 
 use super::adam::AdamConfig;
 use super::adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
@@ -118,29 +117,5 @@ impl OptimConfig {
             Self::Lars(_) => ("lars", &["momentum_buffer"]),
             Self::Lamb(_) => ("lamb", &["exp_avg", "exp_avg_sq"]),
         }
-    }
-
-    /// Checks that every setting is in its range. Settings of one name have one range in all optimizers.
-    pub(super) fn check(&self) -> Result<()> {
-        let settings = Table::try_from(self)?;
-        for (name, value) in settings
-            .iter()
-            .filter_map(|(name, v)| Some((name, v.as_float()?)))
-        {
-            let (fits, range) = match &**name {
-                "momentum" | "beta1" | "beta2" | "alpha" | "rho" => {
-                    ((0.0..1.0).contains(&value), "at least 0 and less than 1")
-                }
-                "trust" => (value > 0.0, "above 0"),
-                _ => (value >= 0.0, "at least 0"),
-            };
-            ensure!(fits, "optimizer: {name} must be {range}; it is {value}");
-        }
-        let nesterov = settings.get("nesterov").and_then(Value::as_bool) == Some(true);
-        ensure!(
-            !nesterov || settings["momentum"].as_float() > Some(0.0),
-            "optimizer: Nesterov's momentum needs a momentum above 0"
-        );
-        Ok(())
     }
 }

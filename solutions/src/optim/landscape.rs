@@ -75,25 +75,3 @@ fn filter_normalised(weight: &Tensor, direction: &Tensor) -> Result<Tensor> {
     let flat = direction.flatten_from(1)?.broadcast_mul(&(wanted / own)?)?;
     flat.reshape(direction.shape())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use candle_core::Device;
-
-    #[test]
-    fn directions_are_a_function_of_the_seed() {
-        let params = [Var::zeros((40, 50), candle_core::DType::F32, &Device::Cpu).unwrap()];
-        let of = |seed| {
-            random_directions(&params, seed).unwrap()[0]
-                .flatten_all()
-                .unwrap()
-                .to_vec1::<f32>()
-                .unwrap()
-        };
-        assert_eq!(of(3), of(3));
-        assert_ne!(of(3), of(4));
-        let square = of(3).iter().map(|x| x * x).sum::<f32>() / 2000.0;
-        assert!((square - 1.0).abs() < 0.1, "{square}");
-    }
-}

@@ -1,9 +1,10 @@
 //! Optimizers for large batches: each tensor's step is scaled by the norm of its weights.
 
-use candle_core::{DType, Result, Tensor, Var, bail};
+use candle_core::{Result, Tensor, Var, bail};
 use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
+use super::clip::sum_of_squares;
 use super::slices::Slices;
 use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
@@ -49,6 +50,12 @@ impl LarsConfig {
     }
 }
 
+/// Both norms' squares: of a tensor and of what it moves along.
+fn squares(weight: &Tensor, direction: &Tensor) -> Result<[f64; 2]> {
+    let of = |tensor| sum_of_squares(std::slice::from_ref(tensor));
+    Ok([of(weight)?, of(direction)?])
+}
+
 /// LARS's local learning rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), where η is `trust` and λ
 /// is `weight_decay`. Returns 1 if the norm of the weights or of the gradient is 0.
 pub fn trust_ratio(weight_norm: f64, grad_norm: f64, weight_decay: f64, trust: f64) -> f64 {
@@ -87,7 +94,7 @@ pub(super) fn lars(
         let (g, v) = (grads.len(), velocities.len());
         bail!("lars: {n} parameters with {g} gradients and {v} velocities");
     }
-    let squares = |i: usize| Ok([squares(&params[i])?, squares(&grads[i])?]);
+    let squares = |i: usize| squares(&params[i], &grads[i]);
     let whole = match slices {
         Some(slices) => slices.norms(&(0..n).map(squares).collect::<Result<Vec<_>>>()?)?,
         None => Vec::new(),
@@ -130,19 +137,6 @@ fn plain_lars(norms: [f64; 2], param: &Var, grad: &Tensor, velocity: &Var, s: &L
     let next = ((velocity.as_detached_tensor() * s.momentum)? + direction)?;
     param.set(&(w - &next)?)?;
     velocity.set(&next)
-}
-
-/// The sum of squares, in f64.
-fn squares(tensor: &Tensor) -> Result<f64> {
-    if multi_tensor::on_cpu(tensor) {
-        return multi_tensor::sum_of_squares(&[tensor]);
-    }
-    tensor
-        .detach()
-        .to_dtype(DType::F64)?
-        .sqr()?
-        .sum_all()?
-        .to_scalar()
 }
 
 // ANCHOR: LambConfig
@@ -204,8 +198,7 @@ pub fn lamb_step(
 /// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<()> {
     let direction = direction(param, grad, state, s)?;
-    let norms = [squares(param)?.sqrt(), squares(&direction)?.sqrt()];
-    lamb_by(norms, param, direction, s)
+    lamb_by(squares(param, &direction)?.map(f64::sqrt), param, direction, s)
 }
 
 /// Updates the moments and returns the direction r.
@@ -243,7 +236,7 @@ pub(super) fn lamb(
     let (mut directions, mut sums) = (Vec::new(), Vec::new());
     for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
         let direction = direction(param, grad, [&state.mean[i], &state.square[i]], &step)?;
-        sums.push([squares(param)?, squares(&direction)?]);
+        sums.push(squares(param, &direction)?);
         directions.push(direction);
     }
     let norms = slices.norms(&sums)?;

@@ -15,25 +15,19 @@ use super::slices::Slices;
 use super::state::zeros_like;
 
 impl OptimConfig {
-    /// Creates the optimizer of the named `params`, before its first step.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range.
+    /// Creates the optimizer of the named `params`, before its first step. `train::Config::validate` checks the ranges of the
+    /// settings that a run can choose.
     pub fn build(&self, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
         self.build_for(params, None)
     }
 
     /// As [`Self::build`]. If `params` are slices of parameters whose other slices are on other ranks, `slices` says of which:
     /// LARS and LAMB need norms of whole parameters.
-    ///
-    /// # Errors
-    /// As [`Self::build`].
     pub fn build_for(
         &self,
         params: Vec<(String, Var)>,
         slices: Option<Slices>,
     ) -> Result<Box<dyn Optimizer>> {
-        self.check()?;
         let (names, params): (Vec<_>, Vec<_>) = params.into_iter().unzip();
         let zeros = |_: &&str| zeros_like(&params);
         Ok(Box::new(Stateful {

@@ -59,9 +59,13 @@ enum Low {
 impl Autocast {
     /// Uses a dtype that the device supports: our kernels on a GPU, candle's operators elsewhere.
     pub fn real(dtype: DType) -> Self {
+        Self::by_standard(Low::Real(dtype))
+    }
+
+    fn by_standard(low: Low) -> Self {
         Self {
             policy: autocast,
-            low: Low::Real(dtype),
+            low,
             unit: Bf16Unit::Off,
             standard: true,
         }
@@ -74,12 +78,7 @@ impl Autocast {
     /// tf32 rounds the inputs of a product only. fp8 rounds inputs to E4M3, incoming gradients to E5M2, each tensor with its
     /// own scale, and outputs to bf16.
     pub fn emulated(format: Format) -> Self {
-        Self {
-            policy: autocast,
-            low: Low::Emulated(Arc::new(Emulation::of(format))),
-            unit: Bf16Unit::Off,
-            standard: true,
-        }
+        Self::by_standard(Low::Emulated(Arc::new(Emulation::of(format))))
     }
 
     /// bf16 products of the fused layers on a unit of the CPU. They are rounded as in the emulation, except for what a fused

@@ -116,6 +116,13 @@ pub enum LossScaler {
     },
 }
 
+impl LossScaler {
+    /// A constant scale, before the first step.
+    pub fn constant(scale: f64) -> Self {
+        Self::Static { scale, left_out: 0 }
+    }
+}
+
 /// The setting `--loss-scale`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LossScaling {
@@ -123,12 +130,8 @@ pub enum LossScaling {
     Auto,
     /// No loss scaling.
     Off,
-    /// PyTorch's rule.
-    Dynamic,
-    /// DeepSpeed's rule.
-    DeepSpeed(DeepSpeedScaler),
-    /// A constant.
-    Static(f64),
+    /// By a rule, in its initial state.
+    On(LossScaler),
 }
 
 impl LossScaling {
@@ -137,9 +140,7 @@ impl LossScaling {
         match self {
             Self::Auto if precision == Precision::Fp16 => Some(LossScaler::Dynamic(DynamicScaler::default())),
             Self::Auto | Self::Off => None,
-            Self::Dynamic => Some(LossScaler::Dynamic(DynamicScaler::default())),
-            Self::DeepSpeed(rule) => Some(LossScaler::DeepSpeed(rule.clone())),
-            &Self::Static(scale) => Some(LossScaler::Static { scale, left_out: 0 }),
+            Self::On(rule) => Some(rule.clone()),
         }
     }
 }
@@ -155,29 +156,30 @@ impl FromStr for LossScaling {
             "expected auto, dynamic, deepspeed[:POWER:WINDOW:HYSTERESIS:MIN], off, or a number";
         let wrong = || format!("loss-scale is '{text}', {EXPECTED}");
         let parts: Vec<&str> = text.split(':').collect();
-        Ok(match parts[..] {
-            ["auto"] => Self::Auto,
-            ["off"] => Self::Off,
-            ["dynamic"] => Self::Dynamic,
-            ["deepspeed"] => Self::DeepSpeed(DeepSpeedScaler::default()),
-            ["deepspeed", power, window, hysteresis, least] => Self::DeepSpeed(
-                DeepSpeedScaler::new(
+        let rule = match parts[..] {
+            ["auto"] => return Ok(Self::Auto),
+            ["off"] => return Ok(Self::Off),
+            ["dynamic"] => LossScaler::Dynamic(DynamicScaler::default()),
+            ["deepspeed"] => LossScaler::DeepSpeed(DeepSpeedScaler::default()),
+            ["deepspeed", power, window, hysteresis, least] => {
+                let rule = DeepSpeedScaler::new(
                     power.parse().with_context(wrong)?,
                     window.parse().with_context(wrong)?,
                     hysteresis.parse().with_context(wrong)?,
                     least.parse().with_context(wrong)?,
-                )
-                .with_context(wrong)?,
-            ),
+                );
+                LossScaler::DeepSpeed(rule.with_context(wrong)?)
+            }
             _ => {
                 let scale: f64 = text.parse().with_context(wrong)?;
                 ensure!(
                     scale > 0.0 && scale <= f64::from(f32::MAX),
                     "loss-scale is {scale}: it must be above 0 and finite in fp32"
                 );
-                Self::Static(scale)
+                LossScaler::constant(scale)
             }
-        })
+        };
+        Ok(Self::On(rule))
     }
 }
 
@@ -186,9 +188,9 @@ impl fmt::Display for LossScaling {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Off => f.write_str("off"),
-            Self::Dynamic => f.write_str("dynamic"),
-            Self::DeepSpeed(rule) => write!(f, "deepspeed:{rule}"),
-            Self::Static(scale) => write!(f, "{scale}"),
+            Self::On(LossScaler::Dynamic(_)) => f.write_str("dynamic"),
+            Self::On(LossScaler::DeepSpeed(rule)) => write!(f, "deepspeed:{rule}"),
+            Self::On(LossScaler::Static { scale, .. }) => write!(f, "{scale}"),
         }
     }
 }

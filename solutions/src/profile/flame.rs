@@ -53,35 +53,3 @@ fn frames(spans: &[Span], within: &[Vec<usize>], level: &[usize], depth: usize) 
     };
     by_name.into_iter().map(frame).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_of_one_name_and_stack_are_one_frame() {
-        let spans = [
-            ("step", 0, 50),
-            ("read", 0, 10),
-            ("forward", 10, 50),
-            ("step", 50, 90),
-            ("forward", 55, 60),
-            ("read", 90, 95),
-        ]
-        .map(|(name, start, end)| Span::new(name, Kind::Other, 0, start, end));
-        let frames = flame(&spans);
-        let rows = |frames: &[Frame]| -> Vec<(String, usize, u64)> {
-            let row = |f: &Frame| (f.name.clone(), f.calls, f.total);
-            frames.iter().map(row).collect()
-        };
-        assert_eq!(rows(&frames), [("read".into(), 1, 5), ("step".into(), 2, 90)]);
-        let within = [("forward".into(), 2, 45), ("read".into(), 1, 10)];
-        assert_eq!(rows(&frames[1].children), within);
-    }
-
-    #[test]
-    fn a_very_deep_stack_does_not_overflow() {
-        let deep = (0..5000).map(|i| Span::new("f", Kind::Other, 0, i, 20_000 - i));
-        assert_eq!(flame(&deep.collect::<Vec<_>>())[0].total, 20_000);
-    }
-}

@@ -17,6 +17,8 @@ mod span;
 mod stream;
 mod summary;
 mod table;
+#[cfg(test)]
+mod tests;
 mod totals;
 mod trace;
 

@@ -124,38 +124,3 @@ impl Timeline {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::profile::Lane;
-
-    fn span(kind: Kind, lane: usize, start: u64, end: u64) -> Span {
-        Span::new("x", kind, lane, start, end)
-    }
-
-    #[test]
-    fn shares_count_the_innermost_span() {
-        let timeline = Timeline {
-            lanes: vec![
-                Lane::new("main", false),
-                Lane::new("device", true),
-                Lane::new("loader-0", false),
-            ],
-            spans: vec![
-                span(Kind::Launch, 0, 0, 80),
-                span(Kind::Wait, 0, 20, 60),
-                span(Kind::Kernel, 1, 10, 60),
-                span(Kind::Load, 2, 0, 100),
-            ],
-            wall: 100,
-            dropped: 0,
-        };
-        let shares = timeline.shares();
-        assert_eq!((shares.launch, shares.wait, shares.kernel), (0.4, 0.4, 0.5));
-        assert_eq!(
-            shares.load, 0.0,
-            "a loader's thread is not what the run waits for"
-        );
-    }
-}

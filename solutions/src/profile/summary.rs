@@ -118,7 +118,7 @@ impl Summary {
 }
 
 /// Formats nanoseconds: `12.3 s`, `4.56 ms`, `7.89 µs`.
-pub(crate) fn duration(ns: u64) -> String {
+pub(super) fn duration(ns: u64) -> String {
     let (value, unit) = match ns as f64 {
         n if n >= 1e9 => (n / 1e9, "s"),
         n if n >= 1e6 => (n / 1e6, "ms"),
@@ -131,55 +131,4 @@ pub(crate) fn duration(ns: u64) -> String {
         _ => 2,
     };
     format!("{value:.digits$} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::profile::Lane;
-
-    #[test]
-    fn a_summary_contains_the_pattern_its_evidence_and_advice() {
-        let timeline = Timeline {
-            lanes: vec![Lane::new("main", false), Lane::new("device", true)],
-            spans: vec![
-                Span::new("step", Kind::Other, 0, 0, 1000),
-                Span::new("next batch", Kind::Load, 0, 0, 600),
-                Span::new("forward", Kind::Launch, 0, 700, 750),
-                Span::new("gemm", Kind::Kernel, 1, 710, 910),
-                Span::new("to device", Kind::Copy, 0, 600, 650),
-            ],
-            wall: 1000,
-            dropped: 3,
-        };
-        let summary = Summary::of(&timeline);
-        assert_eq!(summary.pattern, Some(Pattern::Input));
-        assert!((summary.limit - 5.0).abs() < 1e-9);
-        assert_eq!(summary.copies, Copies { ns: 50, share: 0.2 });
-        let text = summary.text(3);
-        let parts = [
-            "input bound",
-            "60.0 %",
-            "--workers",
-            "3 later spans",
-            "next batch",
-            "5.00 ×",
-        ];
-        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
-        assert!(!text.contains("forward"), "three rows were asked for: {text}");
-        assert_eq!(summary.json()["spans"][0]["self"], 600);
-    }
-
-    #[test]
-    fn durations_are_short() {
-        for (ns, text) in [
-            (0, "0 ns"),
-            (950, "950 ns"),
-            (12_340, "12.3 µs"),
-            (4_560_000, "4.56 ms"),
-            (123_400_000_000, "123 s"),
-        ] {
-            assert_eq!(duration(ns), text);
-        }
-    }
 }

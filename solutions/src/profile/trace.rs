@@ -27,28 +27,3 @@ pub fn chrome(timeline: &Timeline) -> Value {
         "otherData": { "program": "canopy", "wall_ns": timeline.wall, "dropped": timeline.dropped },
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::profile::{Kind, Lane, Span};
-
-    #[test]
-    fn every_span_is_a_complete_event_of_its_lane() {
-        let trace = chrome(&Timeline {
-            lanes: vec![Lane::new("main", false), Lane::new("device", true)],
-            spans: vec![Span::new("forward \"1\"", Kind::Launch, 1, 100, 400)],
-            wall: 1234,
-            dropped: 0,
-        });
-        let events = trace["traceEvents"].as_array().unwrap();
-        assert!(
-            events
-                .iter()
-                .all(|e| e["pid"] == 1 && e["tid"].is_u64() && e["name"].is_string())
-        );
-        assert_eq!((events.len(), &events[3]["args"]["name"]), (6, &json!("device")));
-        let span = json!({"ph": "X", "name": "forward \"1\"", "cat": "launch", "pid": 1, "tid": 1, "ts": 0.1, "dur": 0.3});
-        assert_eq!(events[5], span, "microseconds");
-    }
-}

@@ -2,14 +2,14 @@
 
 use std::{fmt, str::FromStr};
 
-use anyhow::{Error, Result, anyhow, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
     Decay, OneCycle, cosine_with_warmup,
     cycle::Cycle,
-    decayed,
+    decayed, one_cycle,
     warmup::{Rise, Warmup, warmup, warmup_cosine, warmup_decay},
 };
 
@@ -102,23 +102,32 @@ fn one() -> f64 {
     1.0
 }
 
-/// The forms of a schedule, for error messages.
-const FORMS: &str = "constant, cosine, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH,…:GAMMA, exponential:GAMMA, \
-    onecycle[:RISING], warmuplr:steps=N:rise=log|linear:min=RATE, \
-    warmupdecaylr:total=N:steps=N:rise=log|linear:min=RATE, \
-    warmupcosinelr:total=N:steps=N:rise=log|linear:min=SHARE:end=SHARE, \
-    lrrangetest:steps=N:growth=X:stairs=true|false or \
-    cycle:min=RATE:up=N:down=N:up-stairs=N:down-stairs=N:decay=X:decay-steps=N";
+/// The form of each schedule, for error messages, and the settings that have a place in it, not a key.
+const FORMS: [(&str, &[&str]); 11] = [
+    ("constant", &[]),
+    ("cosine", &[]),
+    ("step:EPOCHS:GAMMA", &["epochs", "gamma"]),
+    ("multistep:EPOCH,EPOCH,…:GAMMA", &["at", "gamma"]),
+    ("exponential:GAMMA", &["gamma"]),
+    ("onecycle[:RISING]", &["rising"]),
+    ("warmuplr:steps=N:rise=log|linear:min=RATE", &[]),
+    ("warmupdecaylr:total=N:steps=N:rise=log|linear:min=RATE", &[]),
+    (
+        "warmupcosinelr:total=N:steps=N:rise=log|linear:min=SHARE:end=SHARE",
+        &[],
+    ),
+    ("lrrangetest:steps=N:growth=X:stairs=true|false", &[]),
+    (
+        "cycle:min=RATE:up=N:down=N:up-stairs=N:down-stairs=N:decay=X:decay-steps=N",
+        &[],
+    ),
+];
 
-/// The settings that a form has by their place, not as KEY=VALUE.
-fn places(name: &str) -> &'static [&'static str] {
-    match name {
-        "step" => &["epochs", "gamma"],
-        "multistep" => &["at", "gamma"],
-        "exponential" => &["gamma"],
-        "onecycle" => &["rising"],
-        _ => &[],
-    }
+/// The row of `FORMS` of a schedule.
+fn form(name: &str) -> Option<&'static (&'static str, &'static [&'static str])> {
+    FORMS
+        .iter()
+        .find(|(form, _)| form.split([':', '[']).next() == Some(name))
 }
 
 impl FromStr for Schedule {
@@ -127,14 +136,20 @@ impl FromStr for Schedule {
     /// # Errors
     /// Returns an error if the name is unknown, or if a setting is missing, superfluous or out of range.
     fn from_str(text: &str) -> Result<Self> {
-        parse(text).map_err(|error| anyhow!("schedule '{text}': {error:#}; use {FORMS}"))
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let Some((form, places)) = form(name) else {
+            let forms = FORMS.map(|(form, _)| form).join(", ");
+            bail!("schedule '{text}': there is no '{name}'; use one of {forms}");
+        };
+        let settings = settings(parts, places).and_then(|settings| Self::new(name, settings));
+        settings.map_err(|error| Error::msg(format!("schedule '{text}': {error:#}; use {form}")))
     }
 }
 
-fn parse(text: &str) -> Result<Schedule> {
-    let mut parts = text.split(':');
-    let name = parts.next().unwrap_or_default();
-    let mut places = places(name).iter();
+/// The settings in the parts of a text, KEY=VALUE or in the order of `places`.
+fn settings<'a>(parts: impl Iterator<Item = &'a str>, places: &[&'a str]) -> Result<Map<String, Value>> {
+    let mut places = places.iter();
     let mut settings = Map::new();
     for part in parts {
         let (key, value) = match (part.split_once('='), places.next()) {
@@ -149,7 +164,7 @@ fn parse(text: &str) -> Result<Schedule> {
         let old = settings.insert(key.to_owned(), value);
         ensure!(old.is_none(), "'{key}' appears twice");
     }
-    Schedule::new(name, settings)
+    Ok(settings)
 }
 
 /// `text` as a number or a flag if it is one.
@@ -167,17 +182,17 @@ impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, settings) = self.parts().map_err(|_| fmt::Error)?;
         f.write_str(&name)?;
+        let places = form(&name).map_or(&[][..], |(_, places)| places);
         for (key, value) in &settings {
-            let words = value
-                .as_array()
-                .map_or(std::slice::from_ref(value), Vec::as_slice);
-            let words = words.iter().map(|value| match (value.as_str(), value.as_f64()) {
-                (Some(word), _) => word.to_owned(),
-                (_, Some(number)) if value.is_f64() => number.to_string(),
-                _ => value.to_string(),
-            });
+            let words = each(value)
+                .iter()
+                .map(|value| match (value.as_str(), value.as_f64()) {
+                    (Some(word), _) => word.to_owned(),
+                    (_, Some(number)) if value.is_f64() => number.to_string(),
+                    _ => value.to_string(),
+                });
             let words = words.collect::<Vec<_>>().join(",");
-            match places(&name).contains(&&**key) {
+            match places.contains(&&**key) {
                 true => write!(f, ":{words}")?,
                 false => write!(f, ":{key}={words}")?,
             }
@@ -186,18 +201,28 @@ impl fmt::Display for Schedule {
     }
 }
 
+/// The values of a list, or the one value.
+fn each(value: &Value) -> &[Value] {
+    value
+        .as_array()
+        .map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
 impl Schedule {
     /// The schedule `name` with `settings`.
     ///
     /// # Errors
     /// Names the setting that is unknown, missing or out of range.
     pub fn new(name: &str, settings: Map<String, Value>) -> Result<Self> {
-        let has_settings = !["constant", "cosine"].contains(&name);
-        let whole: Value = match has_settings || !settings.is_empty() {
-            true => Map::from_iter([(name.to_owned(), Value::Object(settings))]).into(),
-            false => name.into(),
+        let whole: Value = match form(name) {
+            Some((form, _)) if *form == name && settings.is_empty() => name.into(),
+            _ => Map::from_iter([(name.to_owned(), Value::Object(settings))]).into(),
         };
-        let schedule: Self = serde_path_to_error::deserialize::<_, Self>(whole)?;
+        let mut schedule: Self = serde_path_to_error::deserialize(whole)?;
+        if let Self::Cycle(cycle) = &mut schedule {
+            cycle.down.get_or_insert(cycle.up);
+            cycle.down_stairs.get_or_insert(cycle.up_stairs);
+        }
         schedule.check()?;
         Ok(schedule)
     }
@@ -214,10 +239,7 @@ impl Schedule {
     fn check(&self) -> Result<()> {
         let (name, settings) = self.parts()?;
         for (key, value) in &settings {
-            let numbers = value
-                .as_array()
-                .map_or(std::slice::from_ref(value), Vec::as_slice);
-            for number in numbers.iter().filter_map(Value::as_f64) {
+            for number in each(value).iter().filter_map(Value::as_f64) {
                 let (fits, range) = match &**key {
                     "epochs" | "at" | "steps" | "up" | "down" => (number >= 1.0, "at least 1"),
                     "gamma" | "rising" | "end" => (number <= 1.0, "between 0 and 1"),
@@ -259,11 +281,15 @@ impl Schedule {
         let up = |&steps, &rise| Warmup { steps, rise };
         Ok(match self {
             Self::OneCycle { rising } => {
+                ensure!(total >= 2, "one cycle: it has {total} steps and needs at least 2");
                 let cycle = OneCycle {
                     rising: *rising,
                     ..OneCycle::new(base, total)
                 };
-                cycle.at(step)?.0
+                let past = || {
+                    format!("one cycle: step {step} is past its end; it has {total} steps, counted from 0")
+                };
+                one_cycle(&cycle, step).with_context(past)?.0
             }
             Self::WarmupLr { steps, rise, min } => warmup(last, up(steps, rise), *min, base),
             Self::WarmupDecayLr {

@@ -4,18 +4,6 @@
 
 use std::f64::consts::PI;
 
-use anyhow::{Context, Result, ensure};
-
-/// The shape of the schedule between its turning points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Course {
-    /// Half a cosine.
-    #[default]
-    Cosine,
-    /// A straight line.
-    Linear,
-}
-
 // ANCHOR: OneCycle
 /// A cycle's settings; [`OneCycle::new`] has PyTorch's defaults.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +22,6 @@ pub struct OneCycle {
     pub least_momentum: f64,
     /// The momentum at both ends.
     pub greatest_momentum: f64,
-    /// The shape between the turning points.
-    pub course: Course,
 }
 // ANCHOR_END: OneCycle
 
@@ -51,44 +37,12 @@ impl OneCycle {
             last_divisor: 1e4,
             least_momentum: 0.85,
             greatest_momentum: 0.95,
-            course: Course::Cosine,
         }
-    }
-
-    /// The learning rate and the momentum of `step`, counted from 0. The rising phase ends at step `rising·total − 1`, which
-    /// may be fractional, the falling phase at `total − 1`.
-    ///
-    /// # Errors
-    /// Returns an error if the step is past the cycle's end, if the cycle has less than two steps, or if `rising` or a
-    /// divisor is out of range.
-    pub fn at(&self, step: u64) -> Result<(f64, f64)> {
-        ensure!(
-            self.total >= 2,
-            "one cycle: it has {} steps and needs at least 2",
-            self.total
-        );
-        ensure!(
-            (0.0..=1.0).contains(&self.rising),
-            "one cycle: the rising fraction must be 0 to 1; it is {}",
-            self.rising
-        );
-        ensure!(
-            self.first_divisor > 0.0 && self.last_divisor > 0.0,
-            "one cycle: both divisors must be above 0; they are {} and {}",
-            self.first_divisor,
-            self.last_divisor
-        );
-        ensure!(
-            step < self.total,
-            "one cycle: step {step} is past its end; it has {} steps, counted from 0",
-            self.total
-        );
-        one_cycle(self, step).context("one cycle: no such step")
     }
 }
 
 /// The learning rate and the momentum of `step`, counted from 0, of a cycle whose settings are in range; `None` past its
-/// end. See [`OneCycle::at`].
+/// end. The rising phase ends at step `rising·total − 1`, which may be fractional, the falling phase at `total − 1`.
 pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
     if step >= cycle.total {
         return None;
@@ -100,19 +54,13 @@ pub fn one_cycle(cycle: &OneCycle, step: u64) -> Option<(f64, f64)> {
     let (low, high) = (cycle.least_momentum, cycle.greatest_momentum);
     if step <= top || top >= end {
         let share = if top > 0.0 { step / top } else { 1.0 };
-        let rate = cycle.course.between(first, cycle.max, share);
-        return Some((rate, cycle.course.between(high, low, share)));
+        return Some((between(first, cycle.max, share), between(high, low, share)));
     }
     let share = (step - top) / (end - top);
-    let rate = cycle.course.between(cycle.max, last, share);
-    Some((rate, cycle.course.between(low, high, share)))
+    Some((between(cycle.max, last, share), between(low, high, share)))
 }
 
-impl Course {
-    fn between(self, from: f64, to: f64, share: f64) -> f64 {
-        match self {
-            Course::Cosine => to + (from - to) / 2.0 * (1.0 + (PI * share).cos()),
-            Course::Linear => from + (to - from) * share,
-        }
-    }
+/// Half a cosine.
+fn between(from: f64, to: f64, share: f64) -> f64 {
+    to + (from - to) / 2.0 * (1.0 + (PI * share).cos())
 }

@@ -3,34 +3,6 @@
 
 use anyhow::{Result, ensure};
 
-/// Settings of a range test whose learning rate grows by a constant factor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RangeTest {
-    /// The first learning rate.
-    pub first: f64,
-    /// The last learning rate.
-    pub last: f64,
-    /// Number of steps, at least 2.
-    pub steps: u64,
-    /// Decay rate of the running mean of the loss, at least 0 and less than 1.
-    pub smoothing: f64,
-    /// The test ends when the smoothed loss exceeds this multiple of its minimum so far.
-    pub breaks: f64,
-}
-
-impl Default for RangeTest {
-    /// From 1e-7 to 10 in 100 steps; it ends at four times the minimum loss.
-    fn default() -> Self {
-        Self {
-            first: 1e-7,
-            last: 10.0,
-            steps: 100,
-            smoothing: 0.98,
-            breaks: 4.0,
-        }
-    }
-}
-
 // ANCHOR: RangeFound
 /// The result of a range test.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,42 +18,36 @@ pub struct RangeFound {
 }
 // ANCHOR_END: RangeFound
 
-impl RangeTest {
-    /// The learning rate of `step`, counted from 0: `first·(last/first)^(step/steps)`.
-    pub fn rate(&self, step: u64) -> f64 {
-        self.first * (self.last / self.first).powf(step as f64 / self.steps as f64)
-    }
-
-    /// Calls `train` with each learning rate in turn until training diverges. `train` takes one training step and returns its
-    /// loss. The caller restores model and optimizer afterwards.
-    ///
-    /// # Errors
-    /// Returns an error if a setting is out of range or if `train` fails.
-    pub fn run(&self, mut train: impl FnMut(f64) -> Result<f64>) -> Result<RangeFound> {
-        ensure!(
-            self.first > 0.0 && self.last > self.first,
-            "range test: the learning rates go from {} to {}; the first must be above 0 and below the last",
-            self.first,
-            self.last
-        );
-        ensure!(
-            self.steps >= 2 && (0.0..1.0).contains(&self.smoothing) && self.breaks > 1.0,
-            "range test: it needs at least 2 steps, a smoothing of at least 0 and less than 1, and a limit above 1; they are {}, {} and {}",
-            self.steps,
-            self.smoothing,
-            self.breaks
-        );
-        let rates: Vec<f64> = (0..=self.steps).map(|step| self.rate(step)).collect();
-        let mut failed = None;
-        let mut loss = |rate| {
-            train(rate).unwrap_or_else(|e| {
-                failed = Some(e);
-                f64::NAN
-            })
-        };
-        let found = range_test(&rates, self.smoothing, self.breaks, &mut loss);
-        failed.map_or(Ok(found), Err)
-    }
+/// A [`range_test`] whose learning rate grows by a constant factor from `first` to `last`: step t of `steps` has
+/// `first·(last/first)^(t/steps)`. It ends when the loss, smoothed with β = 0.98, exceeds four times its minimum. `train`
+/// takes one training step and returns its loss. The caller restores model and optimizer afterwards.
+///
+/// # Errors
+/// Returns an error if a setting is out of range or if `train` fails.
+pub fn growing_rates(
+    (first, last): (f64, f64),
+    steps: u64,
+    mut train: impl FnMut(f64) -> Result<f64>,
+) -> Result<RangeFound> {
+    ensure!(
+        first > 0.0 && last > first,
+        "range test: the learning rates go from {first} to {last}; the first must be above 0 and below the last"
+    );
+    ensure!(
+        steps >= 2,
+        "range test: it has {steps} steps and needs at least 2"
+    );
+    let rate = |step| first * (last / first).powf(step as f64 / steps as f64);
+    let rates: Vec<f64> = (0..=steps).map(rate).collect();
+    let mut failed = None;
+    let mut loss = |rate| {
+        train(rate).unwrap_or_else(|e| {
+            failed = Some(e);
+            f64::NAN
+        })
+    };
+    let found = range_test(&rates, 0.98, 4.0, &mut loss);
+    failed.map_or(Ok(found), Err)
 }
 
 /// Calls `train` with each of `rates` in turn until training diverges: until the smoothed loss is not finite or exceeds
@@ -93,10 +59,13 @@ pub fn range_test(
     breaks: f64,
     train: &mut dyn FnMut(f64) -> f64,
 ) -> RangeFound {
-    let mut mean = Smoothed::new(smoothing);
     let (mut losses, mut least, mut broke) = (Vec::new(), f64::INFINITY, false);
+    // A running mean with bias correction, as in Adam: m ← βm + (1−β)x, divided by 1 − βᵗ.
+    let (mut mean, mut weight) = (0.0, 0.0);
     for &rate in rates {
-        let loss = mean.push(train(rate));
+        mean = smoothing * mean + (1.0 - smoothing) * train(rate);
+        weight = smoothing * weight + (1.0 - smoothing);
+        let loss = mean / weight;
         broke = !loss.is_finite() || loss > breaks * least;
         if broke {
             break;
@@ -109,32 +78,6 @@ pub fn range_test(
         suggestion: valley(&losses).map(|at| rates[at]),
         losses,
         broke,
-    }
-}
-
-/// A running mean with bias correction, as in Adam: m ← βm + (1−β)x, returned as m/(1−βᵗ).
-#[derive(Clone, Debug)]
-pub struct Smoothed {
-    kept: f64,
-    mean: f64,
-    weight: f64,
-}
-
-impl Smoothed {
-    /// A mean with decay rate β = `kept`.
-    pub fn new(kept: f64) -> Self {
-        Self {
-            kept,
-            mean: 0.0,
-            weight: 0.0,
-        }
-    }
-
-    /// Adds `value` and returns the mean.
-    pub fn push(&mut self, value: f64) -> f64 {
-        self.mean = self.kept * self.mean + (1.0 - self.kept) * value;
-        self.weight = self.kept * self.weight + (1.0 - self.kept);
-        self.mean / self.weight
     }
 }
 
@@ -158,45 +101,19 @@ pub fn valley(losses: &[f64]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The loss w² of one weight, from 1 on, under w ← w − lr·w: it falls until the learning rate passes 2, then grows.
     #[test]
-    fn a_parabola_diverges_and_the_suggestion_is_where_it_falls() {
-        let mut w: f64 = 1.0;
-        let test = RangeTest {
-            first: 0.1,
-            last: 1e3,
-            steps: 37,
-            smoothing: 0.0,
-            ..RangeTest::default()
-        };
-        let found = test.run(|rate| {
-            let loss = w * w;
-            w -= rate * w;
-            Ok(loss)
-        });
-        let found = found.expect("settings in range");
-        assert!(found.broke);
-        let rate = found.suggestion.expect("a valley");
-        assert!((0.1..2.0).contains(&rate), "{rate}");
-        assert_eq!(found.rates.len(), found.losses.len());
-    }
-
-    #[test]
-    fn settings_out_of_range_are_errors() {
-        for (first, steps, smoothing, breaks) in [
-            (0.0, 100, 0.9, 4.0),
-            (0.1, 1, 0.9, 4.0),
-            (0.1, 100, 1.0, 4.0),
-            (0.1, 100, 0.9, 1.0),
-        ] {
-            let test = RangeTest {
-                first,
-                last: 10.0,
-                steps,
-                smoothing,
-                breaks,
-            };
-            assert!(test.run(|_| Ok(1.0)).is_err(), "{test:?}");
+    fn rates_grow_by_a_constant_factor_and_settings_out_of_range_are_errors() {
+        let found = growing_rates((0.1, 10.0), 2, |_| Ok(1.0)).expect("settings in range");
+        assert_eq!(found.rates.len(), 3);
+        let pairs = found.rates.iter().zip([0.1, 1.0, 10.0]);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|(rate, expected)| (rate / expected - 1.0).abs() < 1e-12)
+        );
+        for (rates, steps) in [((0.0, 1.0), 9), ((0.1, 0.1), 9), ((0.1, 1.0), 1)] {
+            assert!(growing_rates(rates, steps, |_| Ok(1.0)).is_err());
         }
+        assert!(growing_rates((0.1, 1.0), 9, |_| anyhow::bail!("stopped")).is_err());
     }
 }

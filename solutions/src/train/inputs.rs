@@ -9,7 +9,7 @@ use candle_core::Tensor;
 use super::{Loss, MicroBatch, NumberLoss, Objective, RankShare, Trainer, remaining};
 use crate::{
     kernels::{Pass, Share},
-    loader::{Loaded, Points, epoch_by_length, iterations, iterations_by_length},
+    loader::{Batch, Points, epoch_by_length, iterations},
     profile::{self, Kind},
 };
 
@@ -33,7 +33,8 @@ impl Trainer {
         let (train, lengths) = (&self.split.train, &self.lengths);
         let steps = match self.config.cloud_points() {
             Points::Fixed(_) => iterations(train.len(), self.step_size(), true),
-            Points::All { .. } => iterations_by_length(train, lengths, self.step_size()),
+            // Every epoch has equally many.
+            Points::All { .. } => epoch_by_length(train, lengths, self.step_size(), (0, 0)).len(),
         };
         steps as u64
     }
@@ -91,16 +92,11 @@ impl Trainer {
         &self,
         inputs: &StepInputs,
         step: u64,
-        batches: &[Loaded],
+        batches: &[Batch],
     ) -> Result<Vec<MicroBatch>> {
         let _span = profile::span("to device", Kind::Copy);
         let first = step * self.config.accumulate as u64;
-        let micro = |(pass, loaded): (u64, &Loaded)| {
-            let batch = &loaded.batch;
-            let tensors = match &loaded.on_device {
-                Some(tensors) => tensors.clone(),
-                None => batch.to_device(&self.device)?,
-            };
+        let micro = |(pass, batch): (u64, &Batch)| {
             let mut pass = Pass::train(self.config.seed, pass)
                 .plain(self.config.plain)
                 .lowered(self.lowering.clone());
@@ -110,7 +106,7 @@ impl Trainer {
             let mut micro = MicroBatch {
                 weight: self.weight(inputs, &batch.records),
                 mask: batch.mask_tensor()?,
-                ..MicroBatch::new(tensors, pass)
+                ..MicroBatch::new(batch.to_device(&self.device)?, pass)
             };
             if let Some(number) = &self.number {
                 let label = |&r: &usize| number.head.label(number.values[r]);

@@ -21,7 +21,7 @@ use super::{
     task::Task,
 };
 use crate::{
-    loader::{Loaded, Loader, micro_batches},
+    loader::{Batch, Loader, micro_batches},
     precision::{GradScaler, LossScale},
     profile::{self, Kind},
 };
@@ -49,8 +49,7 @@ impl Trainer {
     /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
     pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
         let collate = Arc::new(self.config.collate(self.data.clone()));
-        let loader =
-            Loader::new(collate, self.config.workers, self.config.prefetch).ahead_on(&self.device)?;
+        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
         let inputs = self.step_inputs(member.as_ref().map(|member| member.share()))?;
         let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
         let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
@@ -99,7 +98,7 @@ impl Trainer {
             }
             let began = Instant::now();
             let batches = profile::timed("next batch", Kind::Load, || {
-                incoming.loaded().take(whole.len()).collect::<Result<Vec<_>>>()
+                incoming.by_ref().take(whole.len()).collect::<Result<Vec<_>>>()
             })?;
             self.step((whole, &batches), inputs, member.as_deref_mut())?;
             self.fastest_step = self.fastest_step.min(began.elapsed().as_secs_f64());
@@ -169,7 +168,7 @@ impl Trainer {
     /// One optimizer step on the clouds of this rank of each micro-batch of the whole batch.
     fn step(
         &mut self,
-        (whole, own): (&[Vec<usize>], &[Loaded]),
+        (whole, own): (&[Vec<usize>], &[Batch]),
         inputs: &StepInputs,
         member: Option<&mut Member>,
     ) -> Result<()> {

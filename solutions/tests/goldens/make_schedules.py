@@ -54,7 +54,6 @@ cases = [
     pytorch("one_cycle", pt.OneCycleLR, max_lr=0.4, total_steps=40),
     pytorch("one_cycle_odd", pt.OneCycleLR, steps=23, max_lr=1.5, total_steps=23, pct_start=0.45, div_factor=10.0,
             final_div_factor=100.0, base_momentum=0.8, max_momentum=0.9),
-    pytorch("one_cycle_linear", pt.OneCycleLR, max_lr=0.4, total_steps=40, anneal_strategy="linear"),
     deepspeed("warmup_log", ds.WarmupLR, warmup_min_lr=0.01, warmup_max_lr=0.4, warmup_num_steps=12),
     deepspeed("warmup_linear", ds.WarmupLR, warmup_min_lr=0.01, warmup_max_lr=0.4, warmup_num_steps=12,
               warmup_type="linear"),

@@ -32,33 +32,22 @@ fn step(model: &PointNet, points: &Tensor, mask: Option<&Tensor>, plain: bool) -
 }
 
 #[test]
-fn more_padding_and_other_padding_change_nothing() {
+fn padding_changes_nothing() {
     let (points, mask) = clouds(&[7, 31, 12, 20]);
     let pad = Tensor::full(f32::NAN, (4, 13, 3), &Device::Cpu).unwrap();
     let none = Tensor::zeros((4, 13), DType::F32, &Device::Cpu).unwrap();
     // Also in front, so that a mask need not begin with the real points.
     let longer = Tensor::cat(&[&pad, &points, &pad], 1).unwrap();
     let longer_mask = Tensor::cat(&[&none, &mask, &none], 1).unwrap();
-    for kind in KINDS {
-        for plain in [false, true] {
-            let as_it_is = step(&shaken(kind, 5), &points, Some(&mask), plain);
-            let padded = step(&shaken(kind, 5), &longer, Some(&longer_mask), plain);
-            assert!(as_it_is == padded, "{kind:?}, plain {plain}");
-        }
-    }
-}
-
-#[test]
-fn without_padding_it_is_the_same_network() {
-    let (points, mask) = clouds(&[17; 4]);
-    for kind in KINDS {
-        for plain in [false, true] {
-            let masked = step(&shaken(kind, 5), &points, Some(&mask), plain);
-            assert!(
-                masked == step(&shaken(kind, 5), &points, None, plain),
-                "{kind:?}, plain {plain}"
-            );
-        }
+    let (equal, full_mask) = clouds(&[17; 4]);
+    for (kind, plain) in KINDS.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let step = |points, mask| step(&shaken(kind, 5), points, mask, plain);
+        let as_it_is = step(&points, Some(&mask));
+        let padded = step(&longer, Some(&longer_mask));
+        assert!(as_it_is == padded, "{kind:?}, plain {plain}");
+        // Without padding it is the same network as without a mask.
+        let (masked, unmasked) = (step(&equal, Some(&full_mask)), step(&equal, None));
+        assert!(masked == unmasked, "{kind:?}, plain {plain}");
     }
 }
 
@@ -95,7 +84,7 @@ fn in_evaluation_a_cloud_gives_the_same_logits_alone_and_among_longer_ones() {
         for plain in [false, true] {
             let model = shaken(kind, 6);
             let of = |points: &Tensor, mask: &Tensor| {
-                let pass = Pass::eval().plain(plain);
+                let pass = pass(false, plain);
                 flat(&model.forward_masked(points, mask, &pass).unwrap().logits)
             };
             for (a, b) in of(&alone, &mask).iter().zip(of(&both, &both_mask)) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::{
     kernels::{Bf16Unit, Lowering, Operator, Pass, cross_entropy},
-    model::{Kind, PointNet, PointNetConfig},
+    model::{Kind, PointNet},
     optim::{OptimConfig, Optimizer},
     precision::{
         Autocast, BF16, Casting, DynamicScaler, FP8_E4M3, FP16, Format, GradScaler, GradientCensus,
@@ -14,7 +14,10 @@ use canopy::{
     train::{Loss, MicroBatch, Step, Stepped},
 };
 
-use crate::{tiny_models::KINDS, values};
+use crate::{
+    tiny_models::{self, KINDS, flat},
+    values,
+};
 
 const LOSS: Loss = Loss::USUAL;
 
@@ -39,17 +42,7 @@ fn step(
 }
 
 fn model() -> PointNet {
-    model_of(Kind::Full)
-}
-
-fn model_of(kind: Kind) -> PointNet {
-    let config = PointNetConfig {
-        kind,
-        classes: 5,
-        width: 16,
-        ..PointNetConfig::default()
-    };
-    PointNet::new(&config, &Device::Cpu, DType::F32, 6).unwrap()
+    tiny_models::model(Kind::Full, 6)
 }
 
 fn batch() -> (Tensor, Tensor) {
@@ -65,23 +58,23 @@ fn lowered(lowering: impl Lowering + 'static) -> Pass {
 
 /// Returns the logits and the concatenated gradients of a pass.
 fn run(kind: Kind, pass: Pass) -> (Vec<f32>, Vec<f32>) {
-    let (model, (points, labels)) = (model_of(kind), batch());
+    let (model, (points, labels)) = (tiny_models::model(kind, 6), batch());
     let logits = model.forward(&points, &pass).unwrap().logits;
     let loss = cross_entropy(&logits, &labels, 0.1, None).unwrap();
     let grads = model.gradients(&loss, &pass).unwrap();
-    let flat: Vec<Tensor> = grads.iter().map(|g| g.flatten_all().unwrap()).collect();
-    assert!(
-        flat.iter().all(|g| g.dtype() == DType::F32),
-        "masters get fp32 gradients"
-    );
-    let all = Tensor::cat(&flat, 0).unwrap().to_vec1().unwrap();
-    (logits.flatten_all().unwrap().to_vec1().unwrap(), all)
+    // Masters get fp32 gradients: `flat` takes no other dtype.
+    (flat(&logits), grads.iter().flat_map(flat).collect())
 }
 
 /// ‖a − b‖/‖b‖.
 pub fn apart(a: &[f32], b: &[f32]) -> f64 {
     let off: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum();
     (off / b.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>()).sqrt()
+}
+
+/// [`apart`] for logits and for gradients.
+fn both_apart(a: &(Vec<f32>, Vec<f32>), b: &(Vec<f32>, Vec<f32>)) -> [f64; 2] {
+    [apart(&a.0, &b.0), apart(&a.1, &b.1)]
 }
 
 #[test]
@@ -100,13 +93,11 @@ fn emulation_is_closer_to_candles_low_precision_than_fp32_is() {
 #[test]
 fn emulation_agrees_between_tape_and_plain_operators() {
     let pass = || lowered(Autocast::emulated(FP16));
-    let (logits, grads) = run(Kind::Full, pass());
-    let full = run(Kind::Full, Pass::train(1, 0));
-    let rounding = (apart(&logits, &full.0), apart(&grads, &full.1));
-    let plain = run(Kind::Full, pass().plain(true));
-    let off = (apart(&logits, &plain.0), apart(&grads, &plain.1));
+    let tape = run(Kind::Full, pass());
+    let rounding = both_apart(&tape, &run(Kind::Full, Pass::train(1, 0)));
+    let off = both_apart(&tape, &run(Kind::Full, pass().plain(true)));
     assert!(
-        off.0 < 0.3 * rounding.0 && off.1 < 0.5 * rounding.1,
+        off[0] < 0.3 * rounding[0] && off[1] < 0.5 * rounding[1],
         "{off:?} and {rounding:?}"
     );
 }
@@ -157,15 +148,8 @@ fn every_operator_of_a_training_step_is_lowered() {
     let pass = Pass::train(1, 0).lowered(Some(seen.clone()));
     step(&model, &mut *sgd(&model), vec![pass], 0.0, None);
     let seen = seen.0.lock().unwrap();
-    for operator in [
-        Operator::Linear,
-        Operator::Matmul,
-        Operator::BatchNorm,
-        Operator::Relu,
-        Operator::Max,
-        Operator::Dropout,
-        Operator::CrossEntropy,
-    ] {
+    use Operator::*;
+    for operator in [Linear, Matmul, BatchNorm, Relu, Max, Dropout, CrossEntropy] {
         assert!(seen.contains(&operator), "{operator:?}");
     }
 }
@@ -190,12 +174,11 @@ fn fp8_scales_keep_small_values_from_underflow() {
     let numbers: Vec<f32> = (0..64).map(|i| 1e-4 * (i as f32 * 0.7).sin()).collect();
     let x = Tensor::from_vec(numbers, (8, 8), &Device::Cpu).unwrap();
     let product = |[a, b]: [Tensor; 2]| a.matmul(&b);
-    let flat = |t: Tensor| t.flatten_all().unwrap().to_vec1::<f32>().unwrap();
     let of = |scale: fn(f32, Format, u32) -> f32| {
         let pass = lowered(Autocast::emulated(FP8_E4M3).by_rounding(round_to, scale));
-        flat(pass.operate(Operator::Matmul, [&x, &x], product).unwrap())
+        flat(&pass.operate(Operator::Matmul, [&x, &x], product).unwrap())
     };
-    let full = flat(x.matmul(&x).unwrap());
+    let full = flat(&x.matmul(&x).unwrap());
     let (scaled, plain) = (apart(&of(scale_for), &full), apart(&of(|_, _, _| 1.0), &full));
     assert!(scaled < 0.1 && plain > 0.9, "{scaled} and {plain}");
 }
@@ -269,27 +252,24 @@ pub fn units() -> impl Iterator<Item = Bf16Unit> {
 
 #[test]
 fn a_unit_of_the_cpu_agrees_with_the_emulation() {
-    KINDS.into_iter().for_each(units_agree_with_the_emulation);
-}
-
-fn units_agree_with_the_emulation(kind: Kind) {
     let emulation = || lowered(Autocast::emulated(BF16));
     let on = |unit| lowered(Autocast::on_unit(unit));
-    let (emulated, full) = (run(kind, emulation()), run(kind, Pass::train(1, 0)));
-    let rounding = (apart(&emulated.0, &full.0), apart(&emulated.1, &full.1));
-    for unit in units() {
-        let got = run(kind, on(unit));
-        let off = (apart(&got.0, &emulated.0), apart(&got.1, &emulated.1));
-        // The statistics before a maximum are those of products that are not rounded yet. With as few clouds as here, this
-        // makes some of the next layer's inputs round to the other side.
-        assert!(
-            off.0 < 0.9 * rounding.0 && off.1 < 0.5 * rounding.1,
-            "{kind}, {unit}: {off:?} and {rounding:?}"
-        );
-        // Plain operators do not use the unit.
-        assert!(run(kind, on(unit).plain(true)) == run(kind, emulation().plain(true)));
+    for kind in KINDS {
+        let (emulated, full) = (run(kind, emulation()), run(kind, Pass::train(1, 0)));
+        let rounding = both_apart(&emulated, &full);
+        for unit in units() {
+            let off = both_apart(&run(kind, on(unit)), &emulated);
+            // The statistics before a maximum are those of products that are not rounded yet. With as few clouds as here,
+            // this makes some of the next layer's inputs round to the other side.
+            assert!(
+                off[0] < 0.9 * rounding[0] && off[1] < 0.5 * rounding[1],
+                "{kind}, {unit}: {off:?} and {rounding:?}"
+            );
+            // Plain operators do not use the unit.
+            assert!(run(kind, on(unit).plain(true)) == run(kind, emulation().plain(true)));
+        }
+        assert!(run(kind, on(Bf16Unit::Off)) == emulated);
     }
-    assert!(run(kind, on(Bf16Unit::Off)) == emulated);
 }
 
 #[test]
@@ -302,18 +282,15 @@ fn training_on_a_unit_follows_the_emulation() {
             step(&model, &mut *sgd, vec![pass], 1.0, None);
             let logits = model.forward(&batch().0, &Pass::eval()).unwrap().logits;
             let loss = cross_entropy(&logits, &batch().1, 0.1, None).unwrap();
-            f64::from(loss.to_scalar::<f32>().unwrap())
+            values(&loss)[0]
         };
         (0..8).map(&mut loss).collect()
     };
     let emulated = losses(Autocast::emulated(BF16));
-    let greatest = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     for unit in units() {
         let got = losses(Autocast::on_unit(unit));
-        assert!(
-            greatest(&got, &emulated) < 0.03,
-            "{unit}: {got:?}, emulated {emulated:?}"
-        );
+        let close = got.iter().zip(&emulated).all(|(a, b)| (a - b).abs() < 0.03);
+        assert!(close, "{unit}: {got:?}, emulated {emulated:?}");
         assert_eq!(got, losses(Autocast::on_unit(unit)), "repeated");
     }
 }

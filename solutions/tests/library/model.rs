@@ -1,8 +1,10 @@
 //! Properties of a PointNet with any weights: order of points, unusual clouds, refused input.
 
-use crate::tiny_models::{KINDS, config, flat, loss_and_gradients, model, pass, points, shaken, tensor};
+use crate::tiny_models::{
+    KINDS, config, flat, logits, loss_and_gradients, model, pass, points, shaken, tensor,
+};
 use candle_core::{DType, Device, Tensor};
-use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
+use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy_data::Philox;
 use proptest::prelude::*;
 
@@ -30,9 +32,7 @@ proptest! {
         Philox::new(seed, 6).shuffle(&mut order);
         for kind in KINDS {
             let model = shaken(kind, seed);
-            let logits = |cloud: &[f32]| {
-                flat(&model.forward(&tensor(cloud, 1), &pass(false, plain)).unwrap().logits)
-            };
+            let logits = |cloud: &[f32]| logits(&model, &tensor(cloud, 1), &pass(false, plain));
             assert_close(&logits(&cloud), &logits(&pick(&cloud, &order)));
         }
     }
@@ -43,9 +43,7 @@ proptest! {
         let cloud = points(1, n, seed);
         let critical = model.critical_points(&tensor(&cloud, 1).squeeze(0).unwrap()).unwrap();
         prop_assert!(!critical.is_empty() && critical.windows(2).all(|w| w[0] < w[1]));
-        let logits = |cloud: &[f32]| {
-            flat(&model.forward(&tensor(cloud, 1), &pass(false, true)).unwrap().logits)
-        };
+        let logits = |cloud: &[f32]| logits(&model, &tensor(cloud, 1), &pass(false, true));
         assert_close(&logits(&cloud), &logits(&pick(&cloud, &critical)));
     }
 }
@@ -59,14 +57,9 @@ fn parameter_counts_are_as_published() {
             ..PointNetConfig::default()
         };
         let model = PointNet::new(&config, &Device::Cpu, DType::F32, 0).unwrap();
-        let biases: usize = model
-            .buffers()
-            .iter()
-            .map(|(_, var)| var.elem_count())
-            .sum::<usize>()
-            / 2;
+        let statistics: usize = model.buffers().iter().map(|(_, var)| var.elem_count()).sum();
         // The publication counts a bias before each batch norm.
-        model.param_count() + biases
+        model.param_count() + statistics / 2
     };
     assert_eq!((count(Kind::Full) + 500) / 1000, 3480);
     assert_eq!((count(Kind::Vanilla) + 500) / 1000, 820);
@@ -100,18 +93,6 @@ fn initial_values_follow_pytorchs_bounds_and_the_seed() {
 }
 
 #[test]
-fn a_new_t_net_is_the_identity() {
-    let x = tensor(&points(3, 20, 1), 3);
-    let out = model(Kind::Full, 4).forward(&x, &pass(false, true)).unwrap();
-    let t = out.feature_transform.unwrap();
-    let eye = Tensor::eye(4, DType::F32, &Device::Cpu).unwrap();
-    for cloud in 0..3 {
-        assert_eq!(flat(&t.get(cloud).unwrap()), flat(&eye));
-    }
-    assert_eq!(orthogonality(&t).unwrap().to_scalar::<f32>().unwrap(), 0.0);
-}
-
-#[test]
 fn gradients_are_finite_for_unusual_clouds() {
     let equal = vec![0.5f32; 4 * 30 * 3];
     let zero = vec![0f32; 4 * 30 * 3];
@@ -121,13 +102,12 @@ fn gradients_are_finite_for_unusual_clouds() {
             let model = shaken(kind, 9);
             let (loss, grads) = loss_and_gradients(&model, &tensor(&cloud, 4), &pass(true, plain));
             assert!(loss.is_finite(), "{name}, {kind}");
-            for ((param, _), grad) in model.params().iter().zip(grads) {
-                let finite = flat(&grad).iter().all(|g| g.is_finite());
-                assert!(finite, "{name}, {kind}, {param}, plain {plain}");
-            }
-            for (buffer, var) in model.buffers() {
-                let finite = flat(&var).iter().all(|v| v.is_finite());
-                assert!(finite, "{name}, {kind}, {buffer}, plain {plain}");
+            let names = model.params().into_iter().map(|(name, _)| name);
+            let statistics = model.buffers().into_iter().map(|(name, var)| (name, flat(&var)));
+            let grads = names.zip(grads.iter().map(flat));
+            for (tensor, values) in grads.chain(statistics) {
+                let finite = values.iter().all(|v| v.is_finite());
+                assert!(finite, "{name}, {kind}, {tensor}, plain {plain}");
             }
         }
     }
@@ -141,8 +121,8 @@ fn one_cloud_is_enough_to_evaluate_and_too_few_to_train() {
         let before = statistics();
         let x = tensor(&points(1, 40, 3), 1);
         for plain in [false, true] {
-            let logits = model.forward(&x, &pass(false, plain)).unwrap().logits;
-            assert!(flat(&logits).iter().all(|v| v.is_finite()));
+            let logits = logits(&model, &x, &pass(false, plain));
+            assert!(logits.iter().all(|v| v.is_finite()));
         }
         // The fused form has gradients in training only.
         let (loss, grads) = loss_and_gradients(&model, &x, &pass(false, true));
@@ -188,25 +168,15 @@ fn settings_out_of_range_are_an_error_that_names_them() {
     }
 }
 
-/// Four channels a point, a sixteenth as wide.
-fn with_intensity() -> PointNetConfig {
-    PointNetConfig {
-        inputs: 4,
-        ..config(Kind::Vanilla)
-    }
-}
-
-/// `[3, 20, 4]`.
-fn four_channels() -> Tensor {
-    let values: Vec<f32> = points(4, 20, 2);
-    Tensor::from_vec(values, (3, 20, 4), &Device::Cpu).unwrap()
-}
-
 #[test]
 fn a_fourth_channel_changes_the_result_and_fused_matches_plain() {
-    let model = PointNet::new(&with_intensity(), &Device::Cpu, DType::F32, 3).unwrap();
+    let config = |kind| PointNetConfig {
+        inputs: 4,
+        ..config(kind)
+    };
+    let model = PointNet::new(&config(Kind::Vanilla), &Device::Cpu, DType::F32, 3).unwrap();
     assert_eq!(model.params()[0].1.dims(), [4, 4]);
-    let x = four_channels();
+    let x = Tensor::from_vec(points(4, 20, 2), (3, 20, 4), &Device::Cpu).unwrap();
     let (plain, expected) = loss_and_gradients(&model, &x, &pass(true, true));
     let (fused, got) = loss_and_gradients(&model, &x, &pass(true, false));
     assert!((plain - fused).abs() < 1e-5, "{plain} became {fused}");
@@ -220,19 +190,10 @@ fn a_fourth_channel_changes_the_result_and_fused_matches_plain() {
     let of_intensity = expected[0].narrow(1, 3, 1).unwrap();
     assert!(flat(&of_intensity).iter().any(|&g| g != 0.0));
     assert!(!model.critical_points(&x.get(0).unwrap()).unwrap().is_empty());
-}
-
-#[test]
-fn channels_that_do_not_fit_are_refused_with_those_that_do() {
-    let full = PointNetConfig {
-        inputs: 4,
-        ..config(Kind::Full)
-    };
-    let said = error(PointNet::new(&full, &Device::Cpu, DType::F32, 0));
-    assert_contains(&said, &["4 channels", "--model vanilla"]);
-    let model = PointNet::new(&with_intensity(), &Device::Cpu, DType::F32, 0).unwrap();
     let said = error(model.forward(&tensor(&points(3, 20, 1), 3), &pass(false, true)));
     assert_contains(&said, &["[clouds, points, 4]"]);
+    let said = error(PointNet::new(&config(Kind::Full), &Device::Cpu, DType::F32, 0));
+    assert_contains(&said, &["4 channels", "--model vanilla"]);
 }
 
 #[test]

@@ -212,35 +212,17 @@ fn gradients_that_do_not_fit_are_errors_and_change_nothing() {
     }
 }
 
-#[test]
-fn settings_out_of_range_are_errors() {
-    for (kind, settings, word) in [
-        ("lars", "momentum = 1.0", "momentum"),
-        ("lars", "trust = 0.0", "trust"),
-        ("lars", "weight_decay = nan", "weight"),
-        ("lamb", "beta2 = 1.0", "beta2"),
-        ("sgd", "momentum = 1.0", "momentum"),
-        ("sgd", "momentum = 0.0\nnesterov = true", "Nesterov"),
-        ("adamw", "beta1 = 1.0", "beta1"),
-        ("adamw", "eps = -1.0", "eps"),
-        ("adam", "eps = nan", "eps"),
-        ("rmsprop", "alpha = 1.0", "alpha"),
-        ("adadelta", "rho = -0.1", "rho"),
-    ] {
-        let said = error(with(kind, settings).build(params(1)));
-        assert_contains(&said, &[word]);
-    }
-}
-
 proptest! {
+    /// In f32 by the kernels, in f64 by candle's operators.
     #[test]
-    fn clipping_keeps_the_direction_and_bounds_the_norm(seed in any::<u64>(), max in 0.01f64..50.0) {
-        let before = grads(seed);
+    fn clipping_keeps_the_direction_and_bounds_the_norm(seed in any::<u64>(), max in 0.01f64..50.0, wide: bool) {
+        let dtype = if wide { DType::F64 } else { DType::F32 };
+        let before: Vec<Tensor> = grads(seed).iter().map(|g| g.to_dtype(dtype).unwrap()).collect();
         let mut after = before.clone();
-        let norm: f32 = clip_grad_norm(&mut after, max).unwrap().to_scalar().unwrap();
+        let norm = values(&clip_grad_norm(&mut after, max).unwrap())[0];
         let [a, b] = [before, after].map(|grads| grads.iter().flat_map(values).collect::<Vec<f64>>());
         let length = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-        prop_assert!((f64::from(norm) - length(&a)).abs() < 1e-5 * length(&a));
+        prop_assert!((norm - length(&a)).abs() < 1e-5 * length(&a));
         let factor = (max / (length(&a) + 1e-6)).min(1.0);
         let apart: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a * factor - b).collect();
         prop_assert!(length(&apart) < 1e-5 * length(&a));

@@ -56,6 +56,10 @@ pub fn flat(t: &Tensor) -> Vec<f32> {
     t.flatten_all().unwrap().to_vec1().unwrap()
 }
 
+pub fn logits(model: &PointNet, x: &Tensor, pass: &Pass) -> Vec<f32> {
+    flat(&model.forward(x, pass).unwrap().logits)
+}
+
 /// Returns the trainer's loss and every gradient.
 pub fn loss_and_gradients(model: &PointNet, x: &Tensor, pass: &Pass) -> (f32, Vec<Tensor>) {
     let out = model.forward(x, pass).unwrap();

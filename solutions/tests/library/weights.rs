@@ -44,10 +44,11 @@ fn weights_round_trip_bit_identically() {
 }
 
 #[test]
-fn settings_that_tensors_do_not_show_are_read_from_the_header() {
+fn settings_are_read_from_the_header_and_channels_from_the_tensors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("weights.safetensors");
     let unusual = PointNetConfig {
+        inputs: 6,
         dropout: 0.125,
         bn_momentum: 0.5,
         bn_eps: 1e-3,
@@ -57,6 +58,8 @@ fn settings_that_tensors_do_not_show_are_read_from_the_header() {
     written.save(&path).unwrap();
     let opened = PointNet::open(&path, &Device::Cpu).unwrap();
     assert_eq!((opened.config(), opened.dtype()), (&unusual, DType::F64));
+    let said = error(shaken(Kind::Vanilla, 1).load(&path));
+    assert_contains(&said, &["6 channels a point"]);
 }
 
 #[test]
@@ -129,49 +132,4 @@ fn broken_files_of_weights_are_errors_that_name_the_file() {
     assert_contains(&said, &["none.safetensors"]);
     let said = error(model.save(&folder.path().join("no/such/folder.safetensors")));
     assert_contains(&said, &["folder.safetensors"]);
-}
-
-#[test]
-fn a_bias_before_batch_norm_is_folded_and_a_convolution_is_read_as_a_matrix() {
-    let written = shaken(Kind::Full, 5);
-    let x = tensor(&points(2, 30, 1), 2);
-    let logits = |model: &PointNet| flat(&model.forward(&x, &pass(false, true)).unwrap().logits);
-    let mut map = map_of(&written);
-    for layer in [
-        "mlp.3",
-        "head.0",
-        "input_transform.fc.1",
-        "feature_transform.mlp.2",
-    ] {
-        let mean = format!("{layer}.bn.running_mean");
-        let bias = (map[&mean].ones_like().unwrap() * 0.3).unwrap();
-        map.insert(mean.clone(), (&map[&mean] + &bias).unwrap());
-        map.insert(format!("{layer}.bias"), bias);
-        let count = Tensor::new(9i64, &Device::Cpu).unwrap();
-        map.insert(format!("{layer}.bn.num_batches_tracked"), count);
-    }
-    let convolution = map["mlp.1.weight"].unsqueeze(2).unwrap();
-    map.insert("mlp.1.weight".into(), convolution);
-    let read = model(Kind::Full, 6);
-    assert_ne!(logits(&written), logits(&read));
-    read.from_map(&map, "PyTorch").unwrap();
-    for (a, b) in logits(&written).iter().zip(logits(&read)) {
-        assert!((a - b).abs() < 1e-5, "{a} became {b}");
-    }
-}
-
-#[test]
-fn the_channels_of_a_point_are_inferred_from_the_tensors() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("weights.safetensors");
-    let wide = PointNetConfig {
-        inputs: 6,
-        ..config(Kind::Vanilla)
-    };
-    let written = PointNet::new(&wide, &Device::Cpu, DType::F32, 0).unwrap();
-    written.save(&path).unwrap();
-    let opened = PointNet::open(&path, &Device::Cpu).unwrap();
-    assert_eq!(opened.config().inputs, 6);
-    let said = error(shaken(Kind::Vanilla, 1).load(&path));
-    assert_contains(&said, &["6 channels a point"]);
 }

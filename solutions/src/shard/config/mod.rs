@@ -20,7 +20,7 @@ use toml::Value;
 
 use super::BatchWanted;
 use crate::{
-    precision::{DeepSpeedScaler, LossScaling},
+    precision::{DeepSpeedScaler, LossScaler, LossScaling},
     schedule::Schedule,
 };
 use file::{Adagrad, Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
@@ -244,10 +244,11 @@ impl EngineFile {
                             fp16.hysteresis.unwrap_or(2),
                             fp16.min_loss_scale.unwrap_or(1.0),
                         );
-                        LossScaling::DeepSpeed(rule.context("fp16")?)
+                        LossScaler::DeepSpeed(rule.context("fp16")?)
                     }
-                    scale => LossScaling::Static(scale),
+                    scale => LossScaler::constant(scale),
                 };
+                let scaling = LossScaling::On(scaling);
                 self.low_precision("fp16", scaling, "fp16.enabled");
             }
             (_, Some(true)) => self.low_precision("bf16", LossScaling::Off, "bf16.enabled"),

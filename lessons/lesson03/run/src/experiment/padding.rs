@@ -6,7 +6,7 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy::{
     kernels::{Pass, cross_entropy},
-    loader::{batches, normalise, padded_share},
+    loader::{batches, normalise},
     model::{PointNet, PointNetConfig},
     train::short::Forest,
 };
@@ -79,6 +79,17 @@ pub fn report(report: &mut Report, forest: &Forest, answer: &Lesson03) -> Result
     report.table("padding", &title, &table);
     report.json("lengths", vec![least, middle, most]);
     Ok(())
+}
+
+/// The fraction of the points of `batches` that is padding if each batch is padded to its longest record.
+fn padded_share(lengths: &[usize], batches: &[Vec<usize>]) -> f64 {
+    let (mut real, mut all) = (0, 0);
+    for batch in batches {
+        let longest = batch.iter().map(|&r| lengths[r]).max().unwrap_or(0);
+        real += batch.iter().map(|&r| lengths[r]).sum::<usize>();
+        all += longest * batch.len();
+    }
+    (all - real) as f64 / all.max(1) as f64
 }
 
 /// One epoch of plain gradient descent with masked batches; returns the mean loss.

@@ -1,0 +1,259 @@
+//! The tables of kernels and copies that nsys and nvprof write.
+
+use anyhow::{Context, Result, ensure};
+use serde::Serialize;
+
+/// An activity of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activity {
+    /// A kernel.
+    Kernel,
+    /// A copy between host and device, or within the device.
+    Copy,
+    /// Setting memory to one value.
+    Set,
+}
+
+impl Activity {
+    /// By the name that both tools give: `[CUDA memcpy HtoD]`, `[CUDA memcpy Host-to-Device]`, `[CUDA memset]`.
+    fn of(name: &str) -> Self {
+        let name = name.trim_start_matches('[');
+        if name.starts_with("CUDA memcpy") || name.starts_with("CUDA Unified Memory memcpy") {
+            Self::Copy
+        } else if name.starts_with("CUDA memset") {
+            Self::Set
+        } else {
+            Self::Kernel
+        }
+    }
+}
+
+/// One row of a table of times.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelRow {
+    /// The kernel's name, or the operation's.
+    pub name: String,
+    /// Its activity.
+    pub activity: Activity,
+    /// Number of calls.
+    pub calls: u64,
+    /// Total time, nanoseconds.
+    pub ns: f64,
+}
+
+/// Reads the kernels and operations of the device, the longest time first, from the output of `nsys stats --format csv` for
+/// `cuda_gpu_kern_sum`, `cuda_gpu_mem_time_sum` or `cuda_gpu_sum`, one or several, or from that of `nvprof --csv`. Tables of
+/// sizes are skipped.
+///
+/// # Errors
+/// Names the row and what is wrong in it, or says that there is no such table.
+pub fn kernel_rows(text: &str) -> Result<Vec<KernelRow>> {
+    let mut reader = csv::ReaderBuilder::new();
+    let reader = reader.has_headers(false).flexible(true).trim(csv::Trim::All);
+    let cells = reader.from_reader(text.as_bytes()).into_deserialize();
+    let cells = cells
+        .collect::<Result<Vec<Vec<String>>, _>>()
+        .context("not a CSV file")?;
+    let mut rows = rows(&cells)?;
+    ensure!(
+        !rows.is_empty(),
+        "no table of kernels: expected the CSV of `nsys stats --report cuda_gpu_kern_sum --format csv FILE`, or that of nvprof"
+    );
+    rows.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    Ok(rows)
+}
+
+/// The share of an activity in the device's busy time; None if it was never busy.
+pub fn time_share(rows: &[KernelRow], activity: Activity) -> Option<f64> {
+    let all: f64 = rows.iter().map(|r| r.ns).sum();
+    let of: f64 = rows.iter().filter(|r| r.activity == activity).map(|r| r.ns).sum();
+    (all > 0.0).then(|| of / all)
+}
+
+/// The share of copies in the device's busy time, from the cells of a profiler's CSV file; None if there is no table of
+/// times, or no time in it.
+///
+/// A table begins with the line that names its columns. nsys: `Time (%)`, `Total Time (ns)` and, in the last column, `Name`
+/// or `Operation`; all times in nanoseconds. nvprof: `Type`, `Time(%)`, `Time`, … `Name`; the next line contains the units,
+/// and that of Time may be `s`, `ms`, `us` or `ns`; rows whose `Type` is not `GPU activities` are of the host and do not
+/// count. Several tables may follow each other. Copies are the rows whose name begins with `[CUDA memcpy`; `[CUDA memset]`
+/// is not a copy, and counts as busy time.
+pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
+    time_share(&rows(cells).ok()?, Activity::Copy)
+}
+
+/// The columns of a table of times.
+struct Columns {
+    time: usize,
+    /// Nanoseconds of its unit; None until the line that contains it.
+    unit: Option<f64>,
+    calls: Option<usize>,
+    name: usize,
+    /// Whether the row is of the device or of the host.
+    kind: Option<usize>,
+}
+
+/// The rows of all tables of times in `cells`.
+fn rows(cells: &[Vec<String>]) -> Result<Vec<KernelRow>> {
+    let mut rows = Vec::new();
+    let mut table: Option<Columns> = None;
+    for (i, line) in cells.iter().enumerate() {
+        let at = || format!("row {}", i + 1);
+        if names_columns(line) {
+            table = Columns::of(line).with_context(at)?;
+        } else if line.len() < 3 {
+            table = None;
+        } else if let Some(columns) = &mut table {
+            match columns.unit {
+                None => columns.unit = Some(nanoseconds(cell(line, columns.time)?).with_context(at)?),
+                Some(unit) if columns.of_device(line) => rows.push(columns.row(line, unit).with_context(at)?),
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The columns of percentages of nsys and nvprof.
+const PERCENTAGES: [&str; 2] = ["Time (%)", "Time(%)"];
+
+/// The first column with one of `names`.
+fn find(line: &[String], names: &[&str]) -> Option<usize> {
+    line.iter().position(|c| names.contains(&c.as_str()))
+}
+
+/// Whether a line begins a table, of times or of sizes.
+fn names_columns(line: &[String]) -> bool {
+    find(line, &["Name", "Operation"]).is_some()
+        && (find(line, &PERCENTAGES).is_some() || line.iter().any(|c| c.starts_with("Total (")))
+}
+
+impl Columns {
+    /// None if the line begins a table of sizes.
+    fn of(line: &[String]) -> Result<Option<Self>> {
+        if find(line, &PERCENTAGES).is_none() {
+            return Ok(None);
+        }
+        let unit_of = |c: &String| Some(c.strip_prefix("Total Time (")?.strip_suffix(')')?.to_owned());
+        let nsys = line.iter().enumerate().find_map(|(i, c)| Some((i, unit_of(c)?)));
+        let (time, unit) = match nsys {
+            Some((time, unit)) => (time, Some(nanoseconds(&unit)?)),
+            None => {
+                let time = find(line, &["Time"])
+                    .context("a table with 'Time (%)' has neither 'Total Time (ns)' nor 'Time'")?;
+                (time, None)
+            }
+        };
+        // `cuda_gpu_sum` has a column `Category` before `Operation`.
+        let name = find(line, &["Operation"]).or_else(|| find(line, &["Name"]));
+        Ok(Some(Self {
+            time,
+            unit,
+            calls: find(line, &["Instances", "Count", "Calls", "Num Calls", "Operations"]),
+            name: name.context("no column 'Name'")?,
+            kind: find(line, &["Type"]),
+        }))
+    }
+
+    fn of_device(&self, line: &[String]) -> bool {
+        self.kind
+            .is_none_or(|k| line.get(k).is_some_and(|t| t == "GPU activities"))
+    }
+
+    fn row(&self, line: &[String], unit: f64) -> Result<KernelRow> {
+        let name = cell(line, self.name)?.to_owned();
+        Ok(KernelRow {
+            activity: Activity::of(&name),
+            name,
+            calls: self.calls.map_or(Ok(1.0), |c| number(line, c))? as u64,
+            ns: number(line, self.time)? * unit,
+        })
+    }
+}
+
+fn nanoseconds(unit: &str) -> Result<f64> {
+    Ok(match unit {
+        "ns" => 1.0,
+        "us" | "μs" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" | "sec" => 1e9,
+        _ => anyhow::bail!("the unit of the time is '{unit}'; expected s, ms, us or ns"),
+    })
+}
+
+fn cell(line: &[String], column: usize) -> Result<&str> {
+    let cell = line.get(column).map(String::as_str);
+    cell.with_context(|| format!("there are {} cells; number {} is missing", line.len(), column + 1))
+}
+
+fn number(line: &[String], column: usize) -> Result<f64> {
+    let text = cell(line, column)?;
+    let number = text.replace(',', "").parse();
+    let number: f64 = number.ok().with_context(|| format!("'{text}' is not a number"))?;
+    ensure!(
+        number.is_finite() && number >= 0.0,
+        "'{text}' is not a time or count"
+    );
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NSYS: &str = "\
+Processing [run.sqlite] with [cuda_gpu_sum.py]...
+Time (%),Total Time (ns),Instances,Category,Operation
+75.0,600000,300,CUDA_KERNEL,\"void gemm<float, (int)128>(const float *, int)\"
+25.0,200000,60,MEMORY_OPER,[CUDA memcpy Host-to-Device]
+";
+
+    const NVPROF: &str = "\
+==4242== Profiling result:
+\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Name\"
+,%,ms,,
+\"GPU activities\",80.0,0.8,300,\"void gemm<float, int=128>(float const *, int)\"
+\"API calls\",99.0,500.0,1,\"cudaMemcpy\"
+";
+
+    /// Lesson 05 checks for which rows count, with their units and columns.
+    #[test]
+    fn errors_name_the_row() {
+        let header = "Time (%),Total Time (ns),Instances,Name\n";
+        for (text, parts) in [
+            (String::new(), &["nsys stats"][..]),
+            ("a,b,c\n1,2,3\n".into(), &["no table of kernels"]),
+            (
+                NSYS.replace("600000", "many"),
+                &["row 3", "'many' is not a number"],
+            ),
+            (
+                NVPROF.replace(",%,ms,", ",%,fortnights,"),
+                &["row 3", "fortnights"],
+            ),
+            (format!("{header}1,-5,2,x\n"), &["'-5'"]),
+            (format!("{header}1,5,2\n"), &["row 2", "missing"]),
+        ] {
+            let said = format!("{:#}", kernel_rows(&text).unwrap_err());
+            assert!(parts.iter().all(|part| said.contains(part)), "{parts:?}: {said}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_file_panics_the_reader(text in "(?s).{0,300}", cut in 0usize..900, at in 0usize..900, byte: u8) {
+            let _ = kernel_rows(&text);
+            for whole in [NSYS, NVPROF] {
+                prop_assert!(kernel_rows(whole).is_ok());
+                let mut bytes = whole.as_bytes().to_vec();
+                let at = at % bytes.len();
+                bytes[at] = byte;
+                bytes.truncate(cut.max(1));
+                let _ = kernel_rows(&String::from_utf8_lossy(&bytes));
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What a recording becomes: totals, shares, a summary, a flame graph, a trace. Lesson 05 checks [`totals()`] and
+//! [`name_pattern`] themselves.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{summary::duration, *};
+
+fn span(name: &'static str, kind: Kind, lane: usize, start: u64, end: u64) -> Span {
+    Span::new(name, kind, lane, start, end)
+}
+
+/// A run of which the host waits for a batch for 60 % of the time.
+fn timeline() -> Timeline {
+    let lanes = [("main", false), ("device", true), ("loader-0", false)];
+    Timeline {
+        lanes: lanes.map(|(name, device)| Lane::new(name, device)).into(),
+        // In the order in which guards end them: the innermost first.
+        spans: vec![
+            span("next batch", Kind::Load, 0, 0, 600),
+            span("to device", Kind::Copy, 0, 600, 650),
+            span("forward", Kind::Launch, 0, 700, 750),
+            span("step", Kind::Other, 0, 0, 1000),
+            span("gemm", Kind::Kernel, 1, 710, 910),
+            // A loader's thread is not what the run waits for.
+            span("read", Kind::Load, 2, 0, 1000),
+        ],
+        wall: 1000,
+        dropped: 3,
+    }
+}
+
+const SUMMARY: &str = "\
+profile of 1.00 µs: input bound
+  kernels                   20.0 %
+  launching                  5.0 %
+  waiting for the device     0.0 %
+  waiting for data          60.0 %
+  copying                    5.0 %
+  other                     30.0 %
+  compute bound means 80 % kernels or more; if only kernels took time: 5.00 × as fast; copies: 20.0 % of the device's time
+  Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data import), expensive work done once before training.
+  3 later spans were over the limit and not recorded
+
+span          calls      total       self  self %
+next batch        1     600 ns     600 ns    60.0
+step              1    1.00 µs     300 ns    30.0
+gemm              1     200 ns     200 ns    20.0
+";
+
+#[test]
+fn a_summary_contains_the_pattern_its_evidence_and_advice() {
+    let summary = Summary::of(&timeline());
+    assert_eq!(summary.text(3), SUMMARY);
+    assert_eq!(summary.json()["spans"][0]["self"], 600);
+}
+
+#[test]
+fn durations_are_short() {
+    for (ns, text) in [
+        (0, "0 ns"),
+        (950, "950 ns"),
+        (12_340, "12.3 µs"),
+        (4_560_000, "4.56 ms"),
+        (123_400_000_000, "123 s"),
+    ] {
+        assert_eq!(duration(ns), text);
+    }
+}
+
+#[test]
+fn every_span_of_a_trace_is_a_complete_event_of_its_lane() {
+    let trace = chrome(&timeline());
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |e: &serde_json::Value| e["pid"] == 1 && e["tid"].is_u64() && e["name"].is_string();
+    assert!(events.iter().all(named));
+    assert_eq!((events.len(), &events[3]["args"]["name"]), (13, &json!("device")));
+    let gemm =
+        json!({"ph": "X", "name": "gemm", "cat": "kernel", "pid": 1, "tid": 1, "ts": 0.71, "dur": 0.2});
+    assert_eq!(events[11], gemm, "microseconds");
+}
+
+#[test]
+fn spans_of_one_name_and_stack_are_one_frame() {
+    let spans = [
+        ("step", 0, 50),
+        ("read", 0, 10),
+        ("forward", 10, 50),
+        ("step", 50, 90),
+        ("forward", 55, 60),
+        ("read", 90, 95),
+    ];
+    let frames = flame(&spans.map(|(name, start, end)| span(name, Kind::Other, 0, start, end)));
+    let rows = |frames: &[Frame]| -> Vec<(String, usize, u64)> {
+        let row = |f: &Frame| (f.name.clone(), f.calls, f.total);
+        frames.iter().map(row).collect()
+    };
+    assert_eq!(rows(&frames), [("read".into(), 1, 5), ("step".into(), 2, 90)]);
+    let within = [("forward".into(), 2, 45), ("read".into(), 1, 10)];
+    assert_eq!(rows(&frames[1].children), within);
+    // A very deep stack does not overflow.
+    let deep: Vec<Span> = (0..5000)
+        .map(|i| span("f", Kind::Other, 0, i, 20_000 - i))
+        .collect();
+    assert_eq!(flame(&deep)[0].total, 20_000);
+}
+
+#[test]
+fn a_window_within_a_span_keeps_the_nesting() {
+    // Within the window, both have the same start and end.
+    let part = timeline().window(40, 60);
+    assert_eq!(part.wall, 20);
+    let rows: Vec<_> = totals(&part.of(0))
+        .into_iter()
+        .map(|t| (t.name, t.total, t.own))
+        .collect();
+    assert_eq!(rows, [("next batch".into(), 20, 20), ("step".into(), 20, 0)]);
+    assert_eq!(pieces(&part.of(0)), [span("next batch", Kind::Load, 0, 0, 20)]);
+}
+
+/// Spans that nest, from a list of openings and closings.
+fn nested(moves: &[(bool, u64)]) -> Vec<Span> {
+    let (mut at, mut open, mut out) = (0, Vec::new(), Vec::new());
+    let all = moves
+        .iter()
+        .copied()
+        .chain(std::iter::repeat_n((false, 1), moves.len()));
+    for (opens, step) in all {
+        at += step;
+        if opens {
+            open.push((["a", "b", "c"][open.len() % 3], at));
+        } else if let Some((name, start)) = open.pop() {
+            out.push(span(name, Kind::Other, 0, start, at));
+        }
+    }
+    out
+}
+
+fn do_not_overlap(pieces: &[Span]) -> bool {
+    let in_turn = |pair: &[Span]| pair[0].lane != pair[1].lane || pair[0].end <= pair[1].start;
+    pieces.windows(2).all(in_turn)
+}
+
+proptest! {
+    #[test]
+    fn pieces_do_not_overlap_and_keep_every_self_time(moves in prop::collection::vec((any::<bool>(), 0u64..5), 0..60)) {
+        let spans = nested(&moves);
+        let pieces = pieces(&spans);
+        prop_assert!(do_not_overlap(&pieces));
+        for of in totals(&spans) {
+            let own: u64 = pieces.iter().filter(|p| p.name == of.name).map(Span::duration).sum();
+            prop_assert_eq!(own, of.own, "{}", of.name);
+        }
+    }
+
+    #[test]
+    fn any_spans_are_taken(list in prop::collection::vec((0usize..3, 0u64..50, 0u64..50), 0..40)) {
+        let span = |&(lane, a, b): &(usize, u64, u64)| span("x", Kind::Other, lane, a.min(b), a.max(b));
+        let spans: Vec<Span> = list.iter().map(span).collect();
+        totals(&spans);
+        prop_assert!(do_not_overlap(&pieces(&spans)));
+    }
+}
