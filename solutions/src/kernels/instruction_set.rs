@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use pulp::{Arch, WithSimd};
 #[cfg(target_arch = "x86_64")]
-use pulp::{Simd, x86::V3};
+use pulp::{
+    Simd,
+    x86::{V3, V4},
+};
 
 /// The environment variable that chooses narrower instructions than the machine has: `base`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
@@ -90,20 +93,10 @@ impl InstructionSet {
     /// The widest that this machine has.
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
-        {
-            let v3 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let v4 = v3
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            if v4 {
-                return Self::Avx512;
-            }
-            if v3 {
-                return Self::Avx2;
-            }
+        if V4::is_available() {
+            return Self::Avx512;
+        } else if V3::is_available() {
+            return Self::Avx2;
         }
         Self::Base
     }
@@ -151,12 +144,13 @@ impl Bf16Unit {
 
     /// Whether this machine has the instructions.
     pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if self == Self::Avx512 {
-            return InstructionSet::widest() == InstructionSet::Avx512
-                && is_x86_feature_detected!("avx512bf16");
+        match self {
+            Self::Off | Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => V4::is_available() && is_x86_feature_detected!("avx512bf16"),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 => false,
         }
-        self != Self::Avx512
     }
 
     /// Uses `self` from now on; no unit if the machine does not have the instructions.
@@ -184,13 +178,9 @@ impl Filter {
         match self {
             Self::Off | Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::AvxVnni => {
-                InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
-            }
+            Self::AvxVnni => V3::is_available() && is_x86_feature_detected!("avxvnni"),
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni => {
-                InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni")
-            }
+            Self::Vnni => V4::is_available() && is_x86_feature_detected!("avx512vnni"),
             #[cfg(not(target_arch = "x86_64"))]
             Self::AvxVnni | Self::Vnni => false,
         }

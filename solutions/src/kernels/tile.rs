@@ -90,7 +90,9 @@ pub(super) struct Product<'a, T = f32> {
     pub a: Matrix<'a, T>,
     pub b: &'a [T],
     pub c: &'a mut [f32],
+    /// Adds to c instead of overwriting it.
     pub add: bool,
+    /// Only the values on or right of the diagonal are needed.
     pub upper: bool,
 }
 
@@ -108,16 +110,6 @@ impl<'a, T: Copy> Product<'a, T> {
             add: false,
             upper: false,
         }
-    }
-
-    /// Adds to c instead of overwriting it, if `add`.
-    pub fn adding(self, add: bool) -> Self {
-        Self { add, ..self }
-    }
-
-    /// If `upper`, only the values on or right of the diagonal are needed.
-    pub fn upper(self, upper: bool) -> Self {
-        Self { upper, ..self }
     }
 
     /// Computes the product with the vectors `S`.
