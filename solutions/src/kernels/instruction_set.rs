@@ -8,7 +8,7 @@ use pulp::{Arch, WithSimd};
 #[cfg(target_arch = "x86_64")]
 use pulp::{
     Simd,
-    x86::{V3, V4},
+    x86::{V2, V3, V4},
 };
 
 /// The environment variable that chooses narrower instructions than the machine has: `base`, `avx2` or `avx512`.
@@ -18,7 +18,8 @@ pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InstructionSet {
-    /// What every machine of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    /// What every machine of the architecture has: NEON on aarch64; on x86-64 SSE2, or SSE4.2 if the machine has it, which gives
+    /// the same bits.
     Base = 1,
     /// AVX2 and fused multiply-add: x86-64-v3.
     Avx2 = 2,
@@ -198,12 +199,14 @@ pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
         InstructionSet::Avx512 => Arch::new().dispatch(op),
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => match V3::try_new() {
-            Some(avx2) => Simd::vectorize(avx2, op),
-            None => Simd::vectorize(pulp::Scalar::new(), op),
-        },
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Base => Simd::vectorize(pulp::Scalar::new(), op),
+        set => {
+            let avx2 = V3::try_new().filter(|_| set == InstructionSet::Avx2);
+            match (avx2, V2::try_new()) {
+                (Some(avx2), _) => Simd::vectorize(avx2, op),
+                (None, Some(sse)) => Simd::vectorize(sse, op),
+                (None, None) => Simd::vectorize(pulp::Scalar::new(), op),
+            }
+        }
         // Other architectures have vectors in their base set: NEON on aarch64.
         #[cfg(not(target_arch = "x86_64"))]
         _ => Arch::new().dispatch(op),

@@ -42,7 +42,9 @@ fn compare(what: &str, train: bool, most: f64, of: impl Fn(&Pass) -> Outcome) {
 /// the gradients that depend on the row are compared below.
 #[test]
 fn layers_agree_with_the_emulation() {
-    let cases: [(usize, &[usize], Option<usize>, Option<f64>); 6] = [
+    // Rows, widths, clouds, and the limit in training.
+    type Case = (usize, &'static [usize], Option<usize>, Option<f64>);
+    let cases: [Case; 6] = [
         (301, &[20, 33], None, Some(0.1)),
         (1000, &[3, 16, 40], None, Some(0.1)),
         (50, &[130, 70, 5], None, Some(0.1)),
