@@ -36,17 +36,14 @@ pub fn choose_device(
     name: &str,
     open: &mut dyn FnMut(usize) -> Result<(), String>,
 ) -> Result<Settled, String> {
-    let cpu = |reason| Settled { cuda: None, reason };
+    let settled = |cuda, reason| Ok(Settled { cuda, reason });
     let ordinal = match name {
-        "cpu" => return Ok(cpu(None)),
+        "cpu" => return settled(None, None),
         "auto" => {
-            return Ok(match open(0) {
-                Ok(()) => Settled {
-                    cuda: Some(0),
-                    reason: None,
-                },
-                Err(why) => cpu(Some(why)),
-            });
+            return match open(0) {
+                Ok(()) => settled(Some(0), None),
+                Err(why) => settled(None, Some(why)),
+            };
         }
         "cuda" => Some(0),
         // `parse` alone would accept `cuda:+1` as well.
@@ -61,10 +58,7 @@ pub fn choose_device(
         ));
     };
     open(ordinal).map_err(|why| format!("cuda:{ordinal} cannot be used: {why}"))?;
-    Ok(Settled {
-        cuda: Some(ordinal),
-        reason: None,
-    })
+    settled(Some(ordinal), None)
 }
 
 /// The device named `auto`, `cpu`, `cuda` or `cuda:N`, opened; see [`choose_device`].
@@ -73,29 +67,18 @@ pub fn choose_device(
 /// As [`choose_device`].
 pub fn choose(name: &str) -> Result<Chosen> {
     let mut opened = None;
-    let settled = choose_device(name, &mut |ordinal| {
+    let Settled { cuda, reason } = choose_device(name, &mut |ordinal| {
         opened = Some(open(ordinal)?);
         Ok(())
-    });
-    let settled = settled.map_err(|why| anyhow!(why))?;
-    Ok(match (settled.cuda, opened) {
-        (Some(ordinal), Some(device)) => Chosen {
-            device,
-            name: format!("cuda:{ordinal}"),
-            reason: None,
-        },
-        _ => cpu(settled.reason),
     })
-}
-
-fn cpu(reason: Option<String>) -> Chosen {
+    .map_err(|why| anyhow!(why))?;
     let threads = rayon::current_num_threads();
     let s = if threads == 1 { "" } else { "s" };
-    Chosen {
-        device: Device::Cpu,
-        name: format!("cpu, {threads} thread{s}"),
+    Ok(Chosen {
+        device: opened.unwrap_or(Device::Cpu),
+        name: cuda.map_or_else(|| format!("cpu, {threads} thread{s}"), |n| format!("cuda:{n}")),
         reason,
-    }
+    })
 }
 
 /// Opens CUDA device `ordinal`.
@@ -167,27 +150,11 @@ pub fn uploading_shapes_once<T>(device: &Device, run: impl FnOnce() -> T) -> T {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn cpu_always_opens() {
-        assert!(choose("cpu").unwrap().device.is_cpu());
-    }
-
-    #[test]
-    fn auto_without_cuda_says_why() {
-        if !cfg!(feature = "cuda") {
-            let reason = choose("auto").unwrap().reason.unwrap();
-            assert!(reason.contains("--features cuda"), "{reason}");
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_lists_the_known_ones() {
-        for name in ["gpu", "cuda:x", "", "cuda:-1", "cuda:+1", "cuda:", "CPU"] {
-            let e = choose(name).unwrap_err().to_string();
-            assert!(e.contains("auto, cpu, cuda or cuda:N"), "{e}");
-        }
+#[test]
+fn auto_without_cuda_is_the_cpu_and_says_why() {
+    if !cfg!(feature = "cuda") {
+        let chosen = choose("auto").expect("the CPU always opens");
+        assert!(chosen.device.is_cpu());
+        assert!(chosen.reason.is_some_and(|why| why.contains("--features cuda")));
     }
 }

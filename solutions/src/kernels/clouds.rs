@@ -141,24 +141,3 @@ pub fn without_padding(points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<(T
     })?;
     Ok((rows, clouds_of_rows))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_must_add_up_to_the_rows() {
-        let lengths = |l: &[usize]| Clouds::Lengths(l.into());
-        assert_eq!(lengths(&[2, 1]).of_rows(3).unwrap(), [0..2, 2..3]);
-        assert_eq!(Clouds::Equal(2).of_rows(6).unwrap(), [0..3, 3..6]);
-        for bad in [
-            lengths(&[2, 2]),
-            lengths(&[3, 0]),
-            lengths(&[]),
-            2.into(),
-            0.into(),
-        ] {
-            assert!(bad.of_rows(3).is_err(), "{bad:?}");
-        }
-    }
-}

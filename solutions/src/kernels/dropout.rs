@@ -37,13 +37,10 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
 
 /// 0 or 1/(1−p) for each element of a tensor of shape `dims`.
 fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
-    let n: usize = dims.iter().product();
-    let Some(share) = pass.share.as_ref().filter(|s| s.world_size > 1) else {
-        return draws(0, n, p, layer, pass);
-    };
+    let (rank, world_size) = pass.share.as_ref().map_or((0, 1), |s| (s.rank, s.world_size));
     let rows = dims.first().copied().unwrap_or(1).max(1);
-    let row = n / rows;
-    let place = |own: usize| (share.rank + own * share.world_size) * row;
+    let row = dims.iter().product::<usize>() / rows;
+    let place = |own: usize| (rank + own * world_size) * row;
     (0..rows)
         .flat_map(|own| draws(place(own), row, p, layer, pass))
         .collect()

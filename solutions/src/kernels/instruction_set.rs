@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use pulp::{Arch, WithSimd};
 #[cfg(target_arch = "x86_64")]
-use pulp::{Simd, x86::V3};
+use pulp::{
+    Simd,
+    x86::{V2, V3, V4},
+};
 
 /// The environment variable that chooses narrower instructions than the machine has: `base`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
@@ -15,7 +18,8 @@ pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InstructionSet {
-    /// What every machine of the architecture has: SSE2 on x86-64, NEON on aarch64.
+    /// What every machine of the architecture has: NEON on aarch64; on x86-64 SSE2, or SSE4.2 if the machine has it, which gives
+    /// the same bits.
     Base = 1,
     /// AVX2 and fused multiply-add: x86-64-v3.
     Avx2 = 2,
@@ -90,20 +94,10 @@ impl InstructionSet {
     /// The widest that this machine has.
     pub fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
-        {
-            let v3 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-            let v4 = v3
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            if v4 {
-                return Self::Avx512;
-            }
-            if v3 {
-                return Self::Avx2;
-            }
+        if V4::is_available() {
+            return Self::Avx512;
+        } else if V3::is_available() {
+            return Self::Avx2;
         }
         Self::Base
     }
@@ -151,12 +145,13 @@ impl Bf16Unit {
 
     /// Whether this machine has the instructions.
     pub fn is_available(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        if self == Self::Avx512 {
-            return InstructionSet::widest() == InstructionSet::Avx512
-                && is_x86_feature_detected!("avx512bf16");
+        match self {
+            Self::Off | Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => V4::is_available() && is_x86_feature_detected!("avx512bf16"),
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx512 => false,
         }
-        self != Self::Avx512
     }
 
     /// Uses `self` from now on; no unit if the machine does not have the instructions.
@@ -184,13 +179,9 @@ impl Filter {
         match self {
             Self::Off | Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            Self::AvxVnni => {
-                InstructionSet::widest() >= InstructionSet::Avx2 && is_x86_feature_detected!("avxvnni")
-            }
+            Self::AvxVnni => V3::is_available() && is_x86_feature_detected!("avxvnni"),
             #[cfg(target_arch = "x86_64")]
-            Self::Vnni => {
-                InstructionSet::widest() == InstructionSet::Avx512 && is_x86_feature_detected!("avx512vnni")
-            }
+            Self::Vnni => V4::is_available() && is_x86_feature_detected!("avx512vnni"),
             #[cfg(not(target_arch = "x86_64"))]
             Self::AvxVnni | Self::Vnni => false,
         }
@@ -208,12 +199,14 @@ pub(super) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     match InstructionSet::current() {
         InstructionSet::Avx512 => Arch::new().dispatch(op),
         #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => match V3::try_new() {
-            Some(avx2) => Simd::vectorize(avx2, op),
-            None => Simd::vectorize(pulp::Scalar::new(), op),
-        },
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Base => Simd::vectorize(pulp::Scalar::new(), op),
+        set => {
+            let avx2 = V3::try_new().filter(|_| set == InstructionSet::Avx2);
+            match (avx2, V2::try_new()) {
+                (Some(avx2), _) => Simd::vectorize(avx2, op),
+                (None, Some(sse)) => Simd::vectorize(sse, op),
+                (None, None) => Simd::vectorize(pulp::Scalar::new(), op),
+            }
+        }
         // Other architectures have vectors in their base set: NEON on aarch64.
         #[cfg(not(target_arch = "x86_64"))]
         _ => Arch::new().dispatch(op),

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use bytemuck::Pod;
+
 use super::instruction_set::Bf16Unit;
 use super::matrix::Matrix;
 use super::tile::Product;
@@ -11,27 +13,15 @@ use super::vector::{self, Number};
 pub(super) type Pair = [u16; 2];
 
 /// A number of a product's operands. Blocks of rows and right operands are dense, and their rows are a multiple of 16 long.
-pub(super) trait Operand: Number + bytemuck::Pod + Send + Sync {
+pub(super) trait Operand: Number + Pod + Send + Sync {
     /// What a lane of the register tile reads: the numbers that follow each other along the sum.
-    type Word: Copy + Send + Sync;
+    type Word: Pod + Send + Sync;
 
     /// Whether f32 values are rounded to numbers of this type.
     const IS_ROUNDED: bool;
 
     /// Numbers of a word.
     const PER_WORD: usize = size_of::<Self::Word>() / size_of::<Self>();
-
-    /// Returns `values` as numbers: in place, or rounded to `numbers`.
-    fn of<'a>(values: &'a [f32], numbers: &'a mut Vec<Self>) -> &'a [Self];
-
-    /// Rounds each value to a number of this type.
-    fn round(values: &mut [f32]);
-
-    /// `compute` writes the numbers as f32: in place, or to `wide`, from which they are then copied. It has rounded them.
-    fn write(numbers: &mut [Self], wide: &mut Vec<f32>, compute: impl FnOnce(&mut [f32]));
-
-    /// The words along the rows.
-    fn along_rows(numbers: &[Self]) -> &[Self::Word];
 
     /// The words along the columns of rows of `width` numbers: in place, or in `words`.
     fn along_columns<'a>(
@@ -45,26 +35,39 @@ pub(super) trait Operand: Number + bytemuck::Pod + Send + Sync {
 
     /// Computes a product; `unit` has the instructions for bf16.
     fn run(product: Product<Self::Word>, unit: Bf16Unit);
+
+    /// Returns `values` as numbers: in place, or rounded to `numbers`.
+    fn of<'a>(values: &'a [f32], numbers: &'a mut Vec<Self>) -> &'a [Self] {
+        if !Self::IS_ROUNDED {
+            return bytemuck::cast_slice(values);
+        }
+        numbers.resize(values.len(), Self::default());
+        vector::convert(numbers, values);
+        numbers
+    }
+
+    /// Rounds each value to a number of this type.
+    fn round(values: &mut [f32]) {
+        if Self::IS_ROUNDED {
+            vector::round_to_bf16(values);
+        }
+    }
+
+    /// `compute` writes the numbers as f32: in place, or to `wide`, from which they are then copied. It has rounded them.
+    fn write(numbers: &mut [Self], wide: &mut Vec<f32>, compute: impl FnOnce(&mut [f32])) {
+        if !Self::IS_ROUNDED {
+            return compute(bytemuck::cast_slice_mut(numbers));
+        }
+        wide.resize(numbers.len(), 0.0);
+        compute(wide);
+        vector::convert(numbers, wide);
+    }
 }
 
 impl Operand for f32 {
     type Word = f32;
 
     const IS_ROUNDED: bool = false;
-
-    fn of<'a>(values: &'a [f32], _: &'a mut Vec<f32>) -> &'a [f32] {
-        values
-    }
-
-    fn round(_: &mut [f32]) {}
-
-    fn write(numbers: &mut [f32], _: &mut Vec<f32>, compute: impl FnOnce(&mut [f32])) {
-        compute(numbers);
-    }
-
-    fn along_rows(numbers: &[f32]) -> &[f32] {
-        numbers
-    }
 
     fn along_columns<'a>(numbers: &'a [f32], _: usize, _: &'a mut Vec<f32>) -> &'a [f32] {
         numbers
@@ -83,26 +86,6 @@ impl Operand for u16 {
     type Word = Pair;
 
     const IS_ROUNDED: bool = true;
-
-    fn of<'a>(values: &'a [f32], numbers: &'a mut Vec<u16>) -> &'a [u16] {
-        numbers.resize(values.len(), 0);
-        vector::convert(numbers, values);
-        numbers
-    }
-
-    fn round(values: &mut [f32]) {
-        vector::round_to_bf16(values);
-    }
-
-    fn write(numbers: &mut [u16], wide: &mut Vec<f32>, compute: impl FnOnce(&mut [f32])) {
-        wide.resize(numbers.len(), 0.0);
-        compute(wide);
-        vector::convert(numbers, wide);
-    }
-
-    fn along_rows(numbers: &[u16]) -> &[Pair] {
-        numbers.as_chunks().0
-    }
 
     /// A last row without a neighbour is paired with zeros.
     fn along_columns<'a>(numbers: &'a [u16], width: usize, words: &'a mut Vec<Pair>) -> &'a [Pair] {
@@ -142,10 +125,10 @@ pub(super) fn multiply<T: Operand>(
     c: &mut [f32],
     add: bool,
 ) {
-    let a = T::along_rows(a);
+    let a: &[T::Word] = bytemuck::cast_slice(a);
     let sizes = [rows, depth.div_ceil(T::PER_WORD), columns];
     let product = Product::new(sizes, Matrix::dense(a, a.len() / rows), b, c);
-    T::run(product.adding(add), unit);
+    T::run(Product { add, ..product }, unit);
 }
 
 /// Buffers of one thread.
@@ -164,8 +147,12 @@ pub(super) fn add_transposed<T: Operand>(
     let a = T::along_columns(a, n, left);
     let words = b.map_or(a, |b| T::along_columns(b, k, right));
     let sizes = [n, rows.div_ceil(T::PER_WORD), k];
-    let product = Product::new(sizes, Matrix::dense(a, n).t(), words, c);
-    T::run(product.adding(true).upper(b.is_none()), unit);
+    let product = Product {
+        add: true,
+        upper: b.is_none(),
+        ..Product::new(sizes, Matrix::dense(a, n).t(), words, c)
+    };
+    T::run(product, unit);
 }
 
 /// A product of bf16 numbers without special instructions; the specification.

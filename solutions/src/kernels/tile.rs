@@ -44,6 +44,10 @@ impl<S: Simd> Word<S> for f32 {
 
     #[inline(always)]
     fn multiply_add(simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
+        // x86-64 has no instruction for it in vectors of 4 lanes, which belong to the base set: a call for each lane.
+        if cfg!(target_arch = "x86_64") && S::F32_LANES <= 4 {
+            return simd.add_f32s(simd.mul_f32s(a, b), sum);
+        }
         simd.mul_add_e_f32s(a, b, sum)
     }
 }
@@ -90,7 +94,9 @@ pub(super) struct Product<'a, T = f32> {
     pub a: Matrix<'a, T>,
     pub b: &'a [T],
     pub c: &'a mut [f32],
+    /// Adds to c instead of overwriting it.
     pub add: bool,
+    /// Only the values on or right of the diagonal are needed.
     pub upper: bool,
 }
 
@@ -108,16 +114,6 @@ impl<'a, T: Copy> Product<'a, T> {
             add: false,
             upper: false,
         }
-    }
-
-    /// Adds to c instead of overwriting it, if `add`.
-    pub fn adding(self, add: bool) -> Self {
-        Self { add, ..self }
-    }
-
-    /// If `upper`, only the values on or right of the diagonal are needed.
-    pub fn upper(self, upper: bool) -> Self {
-        Self { upper, ..self }
     }
 
     /// Computes the product with the vectors `S`.

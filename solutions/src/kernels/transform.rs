@@ -86,10 +86,11 @@ fn on_cpu<T: Operand>(
     each_cloud::<T>(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &clouds, &mut y);
     tape::record(tape, &[x, t], y, &[rows, k], || {
         Box::new(move |g, wanted| {
-            let (x, t) = (Values::of(&xc)?, Values::of(&tc)?);
+            let (x, transposed) = (Values::of(&xc)?, tc.t()?.contiguous()?);
+            let t = Values::of(&transposed)?;
             let dx = wanted[0].then(|| {
                 let mut dx = vec![0.0; rows * k];
-                each_cloud::<T>(unit, &g, &transposed(&t, k), k, &clouds, &mut dx);
+                each_cloud::<T>(unit, &g, &t, k, &clouds, &mut dx);
                 dx
             });
             let dt = wanted[1].then(|| matrix_gradient::<T>(unit, &x, &g, k, &clouds));
@@ -136,18 +137,6 @@ fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
     } else {
         one_thread([rows, k, k], Matrix::dense(x, k), Matrix::dense(t, k), y);
     }
-}
-
-fn transposed(t: &[f32], k: usize) -> Vec<f32> {
-    let mut out = vec![0.0; t.len()];
-    for (out, t) in out.chunks_exact_mut(k * k).zip(t.chunks_exact(k * k)) {
-        for i in 0..k {
-            for j in 0..k {
-                out[j * k + i] = t[i * k + j];
-            }
-        }
-    }
-    out
 }
 
 /// dt = xᵀg of each cloud.
@@ -249,12 +238,8 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
             let values = Values::of(&t)?;
             let mut dt = vec![0.0; values.len()];
             dt.par_chunks_mut(k * k).enumerate().for_each(|(i, dt)| {
-                let part = i * k * k..(i + 1) * k * k;
-                let (off, t) = (
-                    Matrix::dense(&off[part.clone()], k),
-                    Matrix::dense(&values[part], k),
-                );
-                one_thread(square, off, t, dt);
+                let (off, t) = (Matrix::dense(&off, k), Matrix::dense(&values, k));
+                one_thread(square, off.below(i * k), t.below(i * k), dt);
                 dt.iter_mut().for_each(|v| *v *= factor);
             });
             Ok(vec![Some(dt)])

@@ -171,27 +171,9 @@ for_each_instruction_set! {
         let channels = scale.len();
         let shift = &shift[..channels];
         for (to, from) in to.chunks_exact_mut(channels).zip(from.chunks_exact(channels)) {
-            if relu {
-                for c in 0..channels {
-                    let v = from[c].wide() * scale[c] + shift[c];
-                    to[c] = T::rounded(if v < 0.0 { 0.0 } else { v });
-                }
-            } else {
-                for c in 0..channels {
-                    to[c] = T::rounded(from[c].wide() * scale[c] + shift[c]);
-                }
-            }
-        }
-    }
-
-    /// `normalise`, in place.
-    fn normalise_in_place(rows: &mut [f32], scale: &[f32], shift: &[f32], relu: bool) {
-        let channels = scale.len();
-        let shift = &shift[..channels];
-        for row in rows.chunks_exact_mut(channels) {
             for c in 0..channels {
-                let v = row[c] * scale[c] + shift[c];
-                row[c] = if relu && v < 0.0 { 0.0 } else { v };
+                let v = from[c].wide() * scale[c] + shift[c];
+                to[c] = T::rounded(if relu && v < 0.0 { 0.0 } else { v });
             }
         }
     }
@@ -207,13 +189,6 @@ for_each_instruction_set! {
     fn add_centred(to: &mut [f32], row: &[f32], mean: &[f32], factor: f32) {
         for ((t, r), m) in to.iter_mut().zip(row).zip(mean) {
             *t += factor * (r - m);
-        }
-    }
-
-    /// `to = −row`.
-    fn negate(to: &mut [f32], row: &[f32]) {
-        for (t, r) in to.iter_mut().zip(row) {
-            *t = -r;
         }
     }
 

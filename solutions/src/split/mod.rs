@@ -9,12 +9,10 @@ mod column;
 mod order;
 mod planner;
 mod row;
-mod schedule;
 mod sum;
 
 pub use column::{column_parallel, column_parallel_backward};
 pub use order::{Action, activations_held, bubble, gpipe_order, one_f_one_b_order};
 pub use planner::{Choice, Machine, Work, choose};
 pub use row::{row_parallel, row_parallel_backward};
-pub use schedule::{Slot, Times, interleaved_order, measured_bubble, simulate};
 pub use sum::{LinearGrads, sum_over_ranks};

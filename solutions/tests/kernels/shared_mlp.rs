@@ -4,6 +4,11 @@ use candle_core::{DType, Device, Tensor};
 
 use crate::common::*;
 
+/// [`outcome`] of the fused operators in training.
+fn trained(x: &Tensor, layers: &[Values], clouds: Option<usize>) -> Outcome {
+    outcome(x, layers, clouds, DType::F32, &pass(true, DType::F32)).unwrap()
+}
+
 #[test]
 fn layers_match_plain() {
     // Rows, widths, whether there is a ReLU, clouds, and the tolerance.
@@ -29,10 +34,7 @@ fn layers_match_plain() {
     ];
     for (rows, widths, relu, clouds, tolerance) in cases {
         println!("{rows} rows, {widths:?}, ReLU {relu}, clouds {clouds:?}");
-        let pairs = widths.windows(2).enumerate();
-        let layers: Vec<Values> = pairs
-            .map(|(i, w)| layer(11 + 3 * i as u64, w[0], w[1], relu))
-            .collect();
+        let layers = stack(11, widths, |_| relu);
         matches_plain(&random(3, &[rows, widths[0]]), &layers, clouds, tolerance);
     }
 }
@@ -59,7 +61,7 @@ fn of_tied_points_the_first_takes_the_gradient() {
         ..layer(32, 8, 24, true)
     };
     matches_plain(&x, std::slice::from_ref(&l), Some(1), 5e-5);
-    let grads = outcome(&x, &[l], Some(1), DType::F32, true).unwrap();
+    let grads = trained(&x, &[l], Some(1));
     let (_, dx) = grads.iter().find(|(name, _)| name == "x").unwrap();
     let halves = dx.split_at(800);
     assert!(halves.0.iter().zip(halves.1).any(|(a, b)| (a - b).abs() > 1e-6));
@@ -71,8 +73,7 @@ fn constant_channels_stay_finite_and_a_mean_far_from_zero_costs_no_digits() {
     matches_plain(&x, &[layer(41, 6, 32, true)], None, 2e-2);
     let constant = Tensor::ones((600, 6), DType::F64, &Device::Cpu).unwrap();
     for clouds in [None, Some(4)] {
-        for (name, values) in outcome(&constant, &[layer(42, 6, 32, true)], clouds, DType::F32, true).unwrap()
-        {
+        for (name, values) in trained(&constant, &[layer(42, 6, 32, true)], clouds) {
             assert!(values.iter().all(|v| v.is_finite()), "{name}");
         }
     }
@@ -80,11 +81,7 @@ fn constant_channels_stay_finite_and_a_mean_far_from_zero_costs_no_digits() {
 
 #[test]
 fn results_are_bit_identical_on_any_number_of_threads() {
-    let layers = [
-        layer(51, 3, 64, true),
-        layer(54, 64, 128, true),
-        layer(57, 128, 300, true),
-    ];
+    let layers = stack(51, &[3, 64, 128, 300], |_| true);
     let x = random(8, &[4000, 3]);
     let on = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new()
@@ -92,19 +89,14 @@ fn results_are_bit_identical_on_any_number_of_threads() {
             .build()
             .unwrap();
         pool.install(|| {
-            let mut all = outcome(&x, &layers, Some(8), DType::F32, true).unwrap();
-            all.extend(outcome(&x, &layers, None, DType::F32, true).unwrap());
-            all.extend(outcome(&random(8, &[40, 3]), &layers, None, DType::F32, true).unwrap());
-            all
+            let few = random(8, &[40, 3]);
+            [(&x, Some(8)), (&x, None), (&few, None)].map(|(x, clouds)| trained(x, &layers, clouds))
         })
     };
     let one = on(1);
     for threads in [2, 3, 5] {
-        for ((name, a), (_, b)) in one.iter().zip(&on(threads)) {
-            assert!(
-                a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()),
-                "{name} on {threads} threads"
-            );
+        for (one, other) in one.iter().zip(&on(threads)) {
+            assert_same_bits(&format!("{threads} threads"), one, other);
         }
     }
 }

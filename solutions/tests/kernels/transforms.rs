@@ -6,7 +6,7 @@ use canopy::kernels::{self, Pass};
 use crate::common::*;
 
 /// Loss, logits and gradients of the T-Nets' operators, dropout and two uses of one tensor.
-fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec<f64>)>> {
+fn transformed(dtype: DType, k: usize, points: usize) -> Result<Outcome> {
     let clouds = 3;
     let pass = Pass::train(5, 9).plain(dtype == DType::F64);
     let x = var(&random(61, &[clouds * points, k]), dtype);
@@ -26,7 +26,6 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
     let labels = Tensor::new(&[1u32, 4, 0], &Device::Cpu)?;
     let loss = kernels::cross_entropy(&logits, &labels, 0.0, None)?;
     let loss = kernels::weighted_sum(&[(&loss, 1.0), (&kernels::orthogonality(&t)?, 0.001)])?;
-    let grads = kernels::backward(&loss, &pass)?;
     let mut out = vec![
         ("loss".to_owned(), flat(&loss)),
         ("logits".to_owned(), flat(&logits)),
@@ -40,7 +39,11 @@ fn transformed(dtype: DType, k: usize, points: usize) -> Result<Vec<(String, Vec
         ("head", &head[0].w),
         ("last", &last[0].w),
     ];
-    out.extend(vars.map(|(name, v)| (name.to_owned(), flat(grads.get(v).unwrap()))));
+    out.extend(gradients(
+        &loss,
+        &pass,
+        vars.map(|(name, v)| (name.to_owned(), v)),
+    )?);
     Ok(out)
 }
 

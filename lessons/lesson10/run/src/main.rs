@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use anyhow::{Result, anyhow};
 use candle_core::Device;
 use canopy::{
-    split::{Action, Slot},
+    split::Action,
     train::short::{Forest, small},
 };
 use experiment::{
@@ -31,7 +31,7 @@ use grader::{
 };
 use lesson10::{
     LESSON, Lesson10,
-    simulate::{finish, simulate},
+    simulate::{finish, in_one_chunk, simulate},
 };
 
 /// Stages of the pipelines in the timelines.
@@ -76,15 +76,6 @@ fn orders(
 ) -> Vec<Vec<Action>> {
     (0..stages)
         .map(|stage| order(stage, stages, micro_batches))
-        .collect()
-}
-
-/// The same, for ranks with one stage each.
-fn in_one_chunk(orders: &[Vec<Action>]) -> Vec<Vec<Slot>> {
-    let slot = |&action: &Action| Slot { chunk: 0, action };
-    orders
-        .iter()
-        .map(|order| order.iter().map(slot).collect())
         .collect()
 }
 

@@ -56,8 +56,9 @@ fn check(got: f32, start: f32, pairs: impl Iterator<Item = (f32, f32)>, what: &s
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
+    /// c = a·b or c += a·b of a `[rows, depth]`; or c += aᵀ·b of a `[depth, rows]`, of which b may be a itself.
     #[test]
     fn a_product_is_within_the_rounding_of_its_sum(
         seed: u64,
@@ -65,75 +66,46 @@ proptest! {
         rows in 1_usize..40,
         depth in 1_usize..70,
         columns in (1_usize..9).prop_map(|n| 16 * n),
+        transposed: bool,
         add: bool,
-    ) {
-        let width = depth.next_multiple_of(16);
-        let mut a = values(seed, kind, rows * width);
-        a.chunks_exact_mut(width).for_each(|row| row[depth..].fill(0.0));
-        let b = values(seed + 1, kind, depth * columns);
-        let start = values(seed + 2, 0, rows * columns);
-        for unit in units() {
-            let (mut c, mut numbers) = (start.clone(), Vec::new());
-            let (left, right) = (u16::of(&a, &mut numbers), u16::right(&b[..], columns));
-            multiply(unit, [rows, depth, columns], left, &right, &mut c, add);
-            for (i, &got) in c.iter().enumerate() {
-                let (row, column) = (&a[i / columns * width..][..depth], b[i % columns..].iter().step_by(columns));
-                let start = if add { start[i] } else { 0.0 };
-                check(got, start, row.iter().copied().zip(column.copied()), &format!("{unit}, {i}"));
-            }
-        }
-    }
-
-    #[test]
-    fn a_transposed_product_is_within_the_rounding_of_its_sum(
-        seed: u64,
-        kind in 0_usize..4,
-        rows in 1_usize..40,
-        n in (1_usize..6).prop_map(|n| 16 * n),
-        k in (1_usize..6).prop_map(|n| 16 * n),
         upper: bool,
     ) {
-        let k = if upper { n } else { k };
-        let a = values(seed, kind, rows * n);
-        let b = if upper { a.clone() } else { values(seed + 1, kind, rows * k) };
-        let start = values(seed + 2, 0, n * k);
+        let (add, upper) = (add || transposed, upper && transposed);
+        let rows = if transposed { rows.next_multiple_of(16) } else { rows };
+        let columns = if upper { rows } else { columns };
+        let (width, height) = if transposed { (rows, depth) } else { (depth, rows) };
+        let step = width.next_multiple_of(16);
+        let mut a = values(seed, kind, height * step);
+        a.chunks_exact_mut(step).for_each(|row| row[width..].fill(0.0));
+        let b = if upper { a.clone() } else { values(seed + 1, kind, depth * columns) };
+        let start = values(seed + 2, 0, rows * columns);
         for unit in units() {
             let (mut c, mut left, mut right) = (start.clone(), Vec::new(), Vec::new());
-            let left = u16::of(&a, &mut left);
-            let right = (!upper).then(|| u16::of(&b, &mut right));
-            add_transposed(unit, [n, rows, k], left, right, &mut c, &mut Words::<u16>::default());
-            for (i, &got) in c.iter().enumerate().filter(|(i, _)| !upper || i % k >= i / k) {
-                let of = |m: &[f32], width: usize, at: usize| -> Vec<f32> {
-                    m[at..].iter().step_by(width).copied().collect()
-                };
-                let (a, b) = (of(&a, n, i / k), of(&b, k, i % k));
-                check(got, start[i], a.into_iter().zip(b), &format!("{unit}, {i}"));
+            let (sizes, left) = ([rows, depth, columns], u16::of(&a, &mut left));
+            if transposed {
+                let right = (!upper).then(|| u16::of(&b, &mut right));
+                add_transposed(unit, sizes, left, right, &mut c, &mut Words::<u16>::default());
+            } else {
+                multiply(unit, sizes, left, &u16::right(&b[..], columns), &mut c, add);
+            }
+            for (i, &got) in c.iter().enumerate() {
+                let (row, column) = (i / columns, i % columns);
+                if upper && column < row {
+                    continue;
+                }
+                let of_a = |k: usize| if transposed { a[k * step + row] } else { a[row * step + k] };
+                let pairs = (0..depth).map(|k| (of_a(k), b[k * columns + column]));
+                check(got, if add { start[i] } else { 0.0 }, pairs, &format!("{unit}, {i}"));
             }
         }
     }
 
     #[test]
-    fn pairs_hold_the_rounded_values(
-        bits in proptest::collection::vec(any::<u32>(), 32 * 5),
-        rows in 1_usize..6,
-        width in prop_oneof![Just(16_usize), Just(32)],
-    ) {
-        let values: Vec<f32> = bits.into_iter().map(f32::from_bits).take(rows * width).collect();
-        let same = |got: u16, v: f32| {
-            let rounded = half::bf16::from_f32(v).to_bits();
+    fn numbers_are_the_nearest_ones(bits in proptest::collection::vec(any::<u32>(), 64)) {
+        let values: Vec<f32> = bits.into_iter().map(f32::from_bits).collect();
+        for (&got, v) in u16::of(&values, &mut Vec::new()).iter().zip(&values) {
+            let rounded = half::bf16::from_f32(*v).to_bits();
             assert!(got == rounded || (got.wide().is_nan() && v.is_nan()), "{v:e}: {:e}", got.wide());
-        };
-        let (mut numbers, mut words) = (Vec::new(), Vec::new());
-        let by_row = u16::of(&values, &mut numbers);
-        let by_column = u16::along_columns(by_row, width, &mut words);
-        prop_assert_eq!(by_column.len(), rows.div_ceil(2) * width);
-        for (i, &v) in values.iter().enumerate() {
-            same(by_row[i], v);
-            let (row, column) = (i / width, i % width);
-            same(by_column[row / 2 * width + column][row % 2], v);
-        }
-        if rows % 2 == 1 {
-            prop_assert!(by_column[rows / 2 * width..].iter().all(|pair| pair[1] == 0));
         }
     }
 }
@@ -165,13 +137,9 @@ fn guarded<T: Copy>(values: &[T]) -> &'static mut [T] {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 fn exact<T: Operand>(
     [rows, depth, columns]: [usize; 3],
-    transposed: bool,
-    add: bool,
-    upper: bool,
+    [transposed, add, upper]: [bool; 3],
     unit: Bf16Unit,
-) where
-    T::Word: bytemuck::Pod,
-{
+) {
     let what =
         format!("{unit}, {rows} × {depth} × {columns}, transposed {transposed}, add {add}, upper {upper}");
     // A transpose needs whole vectors of rows, as in `add_transposed`. A dense a has a longer step than its depth.
@@ -180,11 +148,8 @@ fn exact<T: Operand>(
     } else {
         (depth + 3, 1)
     };
-    let len = if depth == 0 {
-        0
-    } else {
-        (rows - 1) * row_step + (depth - 1) * column_step + 1
-    };
+    let last = |depth: usize| (rows - 1) * row_step + (depth - 1) * column_step;
+    let len = if depth == 0 { 0 } else { last(depth) + 1 };
     let numbers = |seed: u64, count: usize| -> Vec<T> {
         let all = values(seed, 0, T::PER_WORD * count);
         all.iter().map(|v| T::rounded((v * 8.0).round())).collect()
@@ -196,10 +161,16 @@ fn exact<T: Operand>(
         row_step,
         column_step,
     };
-    let c = guarded(&start);
-    let right = guarded(bytemuck::cast_slice(&b));
+    let (c, right) = (guarded(&start), guarded(bytemuck::cast_slice(&b)));
     let product = Product::new([rows, depth, columns], left, right, c);
-    T::run(product.adding(add).upper(upper), unit);
+    T::run(
+        Product {
+            add,
+            upper,
+            ..product
+        },
+        unit,
+    );
     for (at, &got) in c.iter().enumerate() {
         let (i, j) = (at / columns, at % columns);
         let mut sum = if add { start[at] } else { 0.0 };
@@ -219,18 +190,10 @@ fn exact<T: Operand>(
     }
 }
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn exact_on_all_units(sizes: [usize; 3], transposed: bool, add: bool, upper: bool) {
-    exact::<f32>(sizes, transposed, add, upper, Bf16Unit::Off);
-    for unit in units() {
-        exact::<u16>(sizes, transposed, add, upper, unit);
-    }
-}
-
 #[test]
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn a_product_touches_no_memory_beyond_its_operands() {
-    for sizes in [
+fn a_product_touches_no_memory_beyond_its_operands_and_no_block_below_the_diagonal_of_an_upper_one() {
+    let sizes = [
         [1, 1, 16],
         [16, 16, 16],
         [32, 16, 32],
@@ -240,19 +203,17 @@ fn a_product_touches_no_memory_beyond_its_operands() {
         [64, 8, 64],
         [47, 33, 16],
         [5, 0, 32],
-    ] {
-        for (transposed, add) in [(false, false), (false, true), (true, false), (true, true)] {
-            exact_on_all_units(sizes, transposed, add, false);
-        }
-    }
-}
-
-#[test]
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-fn an_upper_product_leaves_the_blocks_below_the_diagonal_as_they_are() {
-    for n in [16, 32, 48, 64, 112] {
-        for depth in [1, 16, 96, 137] {
-            exact_on_all_units([n, depth, n], true, true, true);
-        }
+    ];
+    let forms = [[false, false], [false, true], [true, false], [true, true]];
+    let whole = sizes
+        .into_iter()
+        .flat_map(|sizes| forms.map(|[t, add]| (sizes, [t, add, false])));
+    let upper = [16, 32, 48, 64, 112].into_iter().flat_map(|n| {
+        let of_depth = |depth| ([n, depth, n], [true; 3]);
+        [1, 16, 96, 137].map(of_depth)
+    });
+    for (sizes, form) in whole.chain(upper) {
+        exact::<f32>(sizes, form, Bf16Unit::Off);
+        units().for_each(|unit| exact::<u16>(sizes, form, unit));
     }
 }

@@ -27,17 +27,11 @@ pub struct Saved<T> {
     pub widest: Option<Widest>,
 }
 
-/// Sums over the rows of a layer: dβ and dγ.
-pub struct Sums {
-    pub beta: Vec<f32>,
-    pub gamma: Vec<f32>,
-}
-
-/// The gradient of a layer's activation, masked by its ReLU, and its sums. Below the first layer, the gradient of the
-/// operator's input, without sums.
+/// The gradient of a layer's activation, masked by its ReLU, and its sums over the rows: dβ, then dγ. Below the first layer,
+/// the gradient of the operator's input, without sums.
 pub struct Below {
     pub gradient: Vec<f32>,
-    pub sums: Sums,
+    pub sums: Vec<f32>,
 }
 
 impl<T: Operand> Saved<T> {
@@ -54,13 +48,14 @@ impl<T: Operand> Saved<T> {
                 (last, below)
             }
         };
-        while level > 0 {
-            let Some(above) = below.take() else { break };
+        while level > 0
+            && let Some(above) = below
+        {
             level -= 1;
-            let (dw, next) = self.stored(&x, level, &above, level > 0 || wanted[0])?;
+            let dw;
+            (dw, below) = self.stored(&x, level, &above, level > 0 || wanted[0])?;
             pool::give(above.gradient);
             self.put(&mut out, level, dw, above.sums);
-            below = next;
         }
         let first = &self.layers[0];
         out[0] = below
@@ -71,19 +66,14 @@ impl<T: Operand> Saved<T> {
 
     /// A layer's dβ and dγ over the rows of all ranks, because the gradient through the batch statistics depends on
     /// them. The gradients of the parameters β and γ are this rank's own sums.
-    pub fn of_all(&self, own: &Sums) -> Result<Sums> {
-        let mut sums: Vec<f64> = own.beta.iter().chain(&own.gamma).map(|&v| f64::from(v)).collect();
+    pub fn of_all(&self, own: &[f32]) -> Result<Vec<f32>> {
+        let mut sums: Vec<f64> = own.iter().copied().map(f64::from).collect();
         ranks::total(self.batch.sums.as_ref(), &mut sums)?;
-        let (beta, gamma) = sums.split_at(own.beta.len());
-        let single = |v: &[f64]| v.iter().map(|&v| v as f32).collect();
-        Ok(Sums {
-            beta: single(beta),
-            gamma: single(gamma),
-        })
+        Ok(sums.into_iter().map(|v| v as f32).collect())
     }
 
     /// Writes the gradients of one layer's parameters, without padding, to `out`, which is in the order of the inputs.
-    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, mut sums: Sums) {
+    fn put(&self, out: &mut [Option<Vec<f32>>], level: usize, mut dw: Vec<f32>, sums: Vec<f32>) {
         let l = &self.layers[level];
         let at = out.len() - 3 * (self.layers.len() - level);
         if l.is_linear() {
@@ -91,10 +81,9 @@ impl<T: Operand> Saved<T> {
             dw.truncate(l.n * l.kp);
             out[at] = Some(crop(dw, l.kp, l.k));
         }
-        sums.gamma.truncate(l.n);
-        sums.beta.truncate(l.n);
-        out[at + 1] = Some(sums.gamma);
-        out[at + 2] = Some(sums.beta);
+        let (beta, gamma) = sums.split_at(sums.len() / 2);
+        out[at + 1] = Some(gamma[..l.n].to_vec());
+        out[at + 2] = Some(beta[..l.n].to_vec());
     }
 
     /// The gradient of the operator's output, masked by the ReLU of the last layer, and its sums.
@@ -105,26 +94,24 @@ impl<T: Operand> Saved<T> {
             false => pad(&gradient, l.n),
         };
         let group = group_rows(self.batch.rows);
-        let sums: Vec<Sums> = g
-            .par_chunks_mut(group * l.np)
-            .enumerate()
-            .map(|(i, g)| {
-                let mut sums = Sums::zeros(l.np);
-                self.mask(last, i * group, g, &mut sums);
-                sums
-            })
-            .collect();
+        let groups = g.par_chunks_mut(group * l.np).enumerate();
+        let of_group = |(i, g): (usize, &mut [f32])| {
+            let mut sums = vec![0.0; 2 * l.np];
+            self.mask(last, i * group, g, &mut sums);
+            sums
+        };
+        let sums: Vec<_> = groups.map(of_group).collect();
         Below {
             gradient: g,
-            sums: Sums::total(&sums),
+            sums: sum_in_order(&sums),
         }
     }
 
     /// Masks `g`, the gradient of layer `level`'s activation from row `from` on, and adds to the layer's `sums`.
-    pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut Sums) {
+    pub fn mask(&self, level: usize, from: usize, g: &mut [f32], sums: &mut [f32]) {
         let l = &self.layers[level];
         let y = &l.y[from * l.np..from * l.np + g.len()];
-        let Sums { beta, gamma } = sums;
+        let (beta, gamma) = sums.split_at_mut(l.np);
         vector::mask_and_sum(g, y, &l.scale, &l.shift, &l.mean, &l.rstd, l.relu, beta, gamma);
     }
 
@@ -143,7 +130,12 @@ impl<T: Operand> Saved<T> {
         let l = &self.layers[level];
         let (np, kp) = (l.np, l.kp);
         let source = self.source(x, level);
-        let [a, b] = norm_terms(l, &self.of_all(&above.sums)?, self.batch.all_rows);
+        // The terms of dy = u·g + a + b·(y − mean); u is the layer's scale.
+        let (all, m) = (self.of_all(&above.sums)?, self.batch.all_rows);
+        let term = |of: &dyn Fn(usize) -> f64| (0..np).map(|c| of(c) as f32).collect::<Vec<f32>>();
+        let scale = |c: usize| -f64::from(l.scale[c]);
+        let a = term(&|c| scale(c) * f64::from(all[c]) / m);
+        let b = term(&|c| scale(c) * f64::from(l.rstd[c]) * f64::from(all[np + c]) / m);
         let linear = l.is_linear();
         let weight = l.weight()?;
         let right = deeper.then(|| T::right(&weight[..], kp));
@@ -152,7 +144,7 @@ impl<T: Operand> Saved<T> {
         let mut down = pool::take(if deeper { self.batch.rows * kp } else { 0 });
         let mut parts: Vec<&mut [f32]> = down.chunks_mut(group * kp).collect();
         parts.resize_with(groups, Default::default);
-        let sums: Vec<(Pooled<f32>, Sums)> = parts
+        let (dws, sums): (Vec<Pooled<f32>>, Vec<Vec<f32>>) = parts
             .into_par_iter()
             .enumerate()
             .map_init(
@@ -160,7 +152,7 @@ impl<T: Operand> Saved<T> {
                 |(numbers, dy, words), (g, down)| {
                     let mut dw = Pooled::new(weight.len());
                     dw.fill(0.0);
-                    let mut sums = Sums::zeros(if deeper { kp } else { 0 });
+                    let mut sums = vec![0.0; if level > 0 { 2 * kp } else { 0 }];
                     let end = self.batch.rows.min((g + 1) * group);
                     for from in (g * group..end).step_by(BLOCK) {
                         let to = end.min(from + BLOCK);
@@ -190,44 +182,19 @@ impl<T: Operand> Saved<T> {
                     (dw, sums)
                 },
             )
-            .collect();
-        let (dws, sums): (Vec<Pooled<f32>>, Vec<Sums>) = sums.into_iter().unzip();
+            .unzip();
         let below = deeper.then(|| Below {
             gradient: down,
-            sums: Sums::total(&sums),
+            sums: sum_in_order(&sums),
         });
         Ok((total(&dws), below))
     }
 }
 
-/// The terms a and b of `dy = u·g + a + b·(y − mean)`; u is the layer's scale.
-fn norm_terms<T>(l: &Layer<T>, sums: &Sums, m: f64) -> [Vec<f32>; 2] {
-    let of = |f: &dyn Fn(usize) -> f64| (0..l.np).map(|c| f(c) as f32).collect::<Vec<f32>>();
-    let a = of(&|c| -f64::from(l.scale[c]) * f64::from(sums.beta[c]) / m);
-    let b = of(&|c| -f64::from(l.scale[c]) * f64::from(l.rstd[c]) * f64::from(sums.gamma[c]) / m);
-    [a, b]
-}
-
-impl Sums {
-    pub fn zeros(channels: usize) -> Self {
-        Self {
-            beta: vec![0.0; channels],
-            gamma: vec![0.0; channels],
-        }
-    }
-
-    /// Adds the sums of the groups in f64, in the order of the groups.
-    pub fn total(parts: &[Self]) -> Self {
-        let channels = parts.first().map_or(0, |p| p.beta.len());
-        let sum = |pick: fn(&Self) -> &[f32]| {
-            let of = |c: usize| parts.iter().map(|p| f64::from(pick(p)[c])).sum::<f64>() as f32;
-            (0..channels).map(of).collect()
-        };
-        Self {
-            beta: sum(|p| &p.beta),
-            gamma: sum(|p| &p.gamma),
-        }
-    }
+/// Adds the sums of the groups in f64, in the order of the groups.
+pub fn sum_in_order(groups: &[Vec<f32>]) -> Vec<f32> {
+    let sum = |i: usize| groups.iter().map(|sums| f64::from(sums[i])).sum::<f64>() as f32;
+    (0..groups.first().map_or(0, Vec::len)).map(sum).collect()
 }
 
 /// Adds the weight gradients of the groups, in the order of the groups.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use candle_core::Result;
 use rayon::prelude::*;
 
-use super::backward::{Below, Saved, Sums};
+use super::backward::{Below, Saved, sum_in_order};
 use super::greatest::tiles;
 use super::layer::Source;
 use super::widest::Widest;
@@ -28,28 +28,27 @@ impl<T: Operand> Saved<T> {
         widest: &Widest,
         gradient: &[f32],
         deeper: bool,
-    ) -> Result<(Vec<f32>, Sums, Option<Below>)> {
+    ) -> Result<(Vec<f32>, Vec<f32>, Option<Below>)> {
         let level = self.layers.len() - 1;
         let l = &self.layers[level];
         let (n, kp) = (l.n, l.kp);
         let source = self.source(x, level);
-        let mut sums = Sums::zeros(n);
+        let mut sums = vec![0.0; 2 * n];
         // u·g, or 0 if the ReLU's output is 0.
         let mut ug = vec![0.0; gradient.len()];
         for (i, (&g, &xhat)) in gradient.iter().zip(&widest.xhat).enumerate() {
             let c = i % n;
             if !l.relu || xhat * l.gamma[c] + l.beta[c] > 0.0 {
-                sums.beta[c] += g;
-                sums.gamma[c] += g * xhat;
+                sums[c] += g;
+                sums[n + c] += g * xhat;
                 ug[i] = g * l.scale[c];
             }
         }
         let all = self.of_all(&sums)?;
         let factor = |c: usize, sum: f32| f64::from(l.scale[c]) * f64::from(sum) / self.batch.all_rows;
-        let p: Vec<f32> = (0..n).map(|c| factor(c, all.beta[c]) as f32).collect();
-        let q: Vec<f32> = (0..n)
-            .map(|c| (factor(c, all.gamma[c]) * f64::from(l.rstd[c])) as f32)
-            .collect();
+        let p: Vec<f32> = (0..n).map(|c| factor(c, all[c]) as f32).collect();
+        let q = |c: usize| (factor(c, all[n + c]) * f64::from(l.rstd[c])) as f32;
+        let q: Vec<f32> = (0..n).map(q).collect();
 
         let mut dw = vec![0.0; n * kp];
         let columns = dw.par_chunks_mut(kp).enumerate();
@@ -106,12 +105,13 @@ impl<T: Operand> Saved<T> {
             mean.fill(0.0);
         }
         let minus_q = T::right(minus_q, kp);
+        let minus_pw: Vec<f32> = pw.iter().map(|v| -v).collect();
 
         let tiles = tiles(&widest.clouds, 1);
         let mut down = pool::take(self.batch.rows * kp);
         let ranges: Vec<Range<usize>> = tiles.iter().map(|(_, rows)| rows.clone()).collect();
         let parts: Vec<_> = tiles.iter().zip(split(&mut down, &ranges, kp)).collect();
-        let sums: Vec<Sums> = parts
+        let sums: Vec<Vec<f32>> = parts
             .into_par_iter()
             .map_init(
                 || (Vec::new(), Vec::new()),
@@ -119,7 +119,7 @@ impl<T: Operand> Saved<T> {
                     centred.resize(down.len(), T::default());
                     vector::centre(centred, source.operand(rows.start, rows.end, numbers), &mean);
                     for row in down.chunks_exact_mut(kp) {
-                        vector::negate(row, &pw);
+                        row.copy_from_slice(&minus_pw);
                     }
                     let of_cloud = cloud * n..(cloud + 1) * n;
                     let maxima = widest.at[of_cloud.clone()].iter().zip(&ug[of_cloud]);
@@ -132,7 +132,7 @@ impl<T: Operand> Saved<T> {
                     }
                     operand::multiply(l.unit, [rows.len(), kp, kp], centred, &minus_q, down, true);
                     T::round(down);
-                    let mut sums = Sums::zeros(kp);
+                    let mut sums = vec![0.0; 2 * kp];
                     if level > 0 {
                         self.mask(level - 1, rows.start, down, &mut sums);
                     }
@@ -142,7 +142,7 @@ impl<T: Operand> Saved<T> {
             .collect();
         Below {
             gradient: down,
-            sums: Sums::total(&sums),
+            sums: sum_in_order(&sums),
         }
     }
 }

@@ -9,12 +9,6 @@ use crate::kernels::operand::{Operand, Words, add_transposed};
 use crate::kernels::ranks::total;
 use crate::kernels::{Bf16Unit, vector};
 
-/// Sums over one group of rows: `s` for each product of two channels, `sum` for each channel.
-struct Products {
-    s: Vec<f32>,
-    sum: Vec<f32>,
-}
-
 /// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
 pub fn covariance<T: Operand>(
     source: Source<T>,
@@ -32,7 +26,8 @@ pub fn covariance<T: Operand>(
         near.iter_mut().for_each(|m| *m /= count as f32);
     }
     let group = group_rows(rows);
-    let groups: Vec<Products> = (0..rows.div_ceil(group))
+    // For each group, the sum of each product of two channels, and of each channel.
+    let (products, sums): (Vec<Vec<f32>>, Vec<Vec<f32>>) = (0..rows.div_ceil(group))
         .into_par_iter()
         .map_init(
             || (Vec::new(), Vec::new(), Words::<T>::default()),
@@ -46,21 +41,20 @@ pub fn covariance<T: Operand>(
                     vector::column_sums(centred, &mut sum);
                     add_transposed(unit, [kp, to - from, kp], centred, None, &mut s, words);
                 }
-                Products { s, sum }
+                (s, sum)
             },
         )
-        .collect();
+        .unzip();
     let m = rows as f64;
-    let total =
-        |i: usize, pick: fn(&Products) -> &[f32]| groups.iter().map(|g| f64::from(pick(g)[i])).sum::<f64>();
-    let off: Vec<f64> = (0..kp).map(|i| total(i, |g| &g.sum) / m).collect();
+    let total = |i: usize| sums.iter().map(|sum| f64::from(sum[i])).sum::<f64>();
+    let off: Vec<f64> = (0..kp).map(|i| total(i) / m).collect();
     let mean = (0..kp).map(|i| (f64::from(near[i]) + off[i]) as f32).collect();
     let mut s = vec![0.0; kp * kp];
     s.par_chunks_mut(kp).enumerate().for_each(|(i, line)| {
         // On and right of the diagonal, in the order of the groups.
         let mut sums = vec![-0.0; kp - i];
-        for group in &groups {
-            vector::add_wide(&mut sums, &group.s[i * kp + i..][..kp - i]);
+        for s in &products {
+            vector::add_wide(&mut sums, &s[i * kp + i..][..kp - i]);
         }
         for (j, sum) in (i..).zip(sums) {
             line[j] = (sum - m * off[i] * off[j]) as f32;

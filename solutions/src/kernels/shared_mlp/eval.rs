@@ -15,8 +15,8 @@ use crate::kernels::vector;
 #[derive(Default)]
 struct Buffers<T> {
     rows: Vec<f32>,
-    /// The rows behind the next layer.
-    next: Vec<f32>,
+    /// Their products with the next layer's weight.
+    products: Vec<f32>,
     numbers: Vec<T>,
 }
 
@@ -36,7 +36,7 @@ pub fn forward<T: Operand>(
     let through = |from: usize, to: usize, buffers: &mut Buffers<T>, out: &mut [f32]| {
         let Buffers {
             rows: a,
-            next: b,
+            products: b,
             numbers,
         } = buffers;
         let kp = layers[0].kp;
@@ -47,8 +47,8 @@ pub fn forward<T: Operand>(
             let sizes = [to - from, layer.k, layer.np];
             operand::multiply(layer.unit, sizes, T::of(a, numbers), weight, b, false);
             T::round(b);
-            vector::normalise_in_place(b, &layer.scale, &layer.shift, layer.relu);
-            std::mem::swap(a, b);
+            a.resize(b.len(), 0.0);
+            vector::normalise(a, b, &layer.scale, &layer.shift, layer.relu);
         }
         out.copy_from_slice(a);
     };

@@ -159,25 +159,17 @@ impl Columns {
             for (i, rows) in rows.exact.chunks(tile * step).enumerate() {
                 let (best, at) = (&mut best[..], &mut at[..]);
                 let first_row = first_row + i * tile;
-                self.every_product(rows, step, Found { best, at, first_row }, packed);
+                let found = Found { best, at, first_row };
+                if self.may_overflow(rows) {
+                    self.careful(rows, step, found);
+                    continue;
+                }
+                pack_rows(rows, step, self.k, packed);
+                let (depth, a, b) = (self.k, &packed[..], &self.panels[..]);
+                Greatest { depth, a, b, found }.run();
             }
         }
         (best, at)
-    }
-
-    /// Searches rows, `step` apart, without the filter.
-    fn every_product(&self, a: &[f32], step: usize, found: Found, packed: &mut Vec<f32>) {
-        if self.may_overflow(a) {
-            return self.careful(a, step, found);
-        }
-        pack_rows(a, step, self.k, packed);
-        Greatest {
-            depth: self.k,
-            a: packed,
-            b: &self.panels,
-            found,
-        }
-        .run();
     }
 
     /// Computes the same as [`Greatest`], more slowly, for values that may be infinite or NaN.
@@ -186,10 +178,9 @@ impl Columns {
         for (r, row) in rows.chunks_exact(step).enumerate() {
             let of_columns = found.best.iter_mut().zip(&mut *found.at);
             for (c, (best, at)) in of_columns.enumerate() {
-                let column = self.panels[c / PANEL * PANEL * k + c % PANEL..]
-                    .iter()
-                    .step_by(PANEL);
-                let v = row[..k].iter().zip(column).map(|(a, w)| a * w).sum();
+                let column = &self.panels[c / PANEL * PANEL * k + c % PANEL..];
+                let products = row[..k].iter().zip(column.iter().step_by(PANEL));
+                let v = products.map(|(a, w)| a * w).sum();
                 if exceeds(v, *best) {
                     (*best, *at) = (v, (found.first_row + r) as f32);
                 }

@@ -125,20 +125,20 @@ impl<T: Operand> Layer<T> {
         self.weight.is_some()
     }
 
-    /// The weight `[np, kp]` in numbers T, empty if there is none. It is read in each pass, so that its variable may be
-    /// released in the meantime.
-    pub fn weight(&self) -> Result<Weight<'_>> {
+    /// The weight `[np, kp]` in numbers T, empty if there is none: the memory of its variable, or a padded or rounded copy. It
+    /// is read in each pass, so that its variable may be released in the meantime.
+    pub fn weight(&self) -> Result<Box<dyn Deref<Target = [f32]> + Sync + '_>> {
         let Some(weight) = &self.weight else {
-            return Ok(Weight::Copy(Vec::new()));
+            return Ok(Box::new(Vec::new()));
         };
         let values = Values::of(weight)?;
         if !T::IS_ROUNDED && [self.n, self.k] == [self.np, self.kp] {
-            return Ok(Weight::InPlace(values));
+            return Ok(Box::new(values));
         }
         let mut copy = pad(&values, self.k);
         copy.resize(self.np * self.kp, 0.0);
         T::round(&mut copy);
-        Ok(Weight::Copy(copy))
+        Ok(Box::new(copy))
     }
 
     /// Sets the statistics of the batch, and the factors that follow from them.
@@ -184,13 +184,10 @@ impl<T: Operand> Layer<T> {
 
     /// The transposed weight `[k, np]` as the right operand of the forward product; empty if there is none.
     pub fn forward_operand(&self) -> Result<Cow<'static, [T::Word]>> {
-        Ok(match self.is_linear() {
-            true => T::right(self.transposed(&self.weight()?), self.np),
-            false => Cow::default(),
-        })
-    }
-
-    fn transposed(&self, weight: &[f32]) -> Vec<f32> {
+        if !self.is_linear() {
+            return Ok(Cow::default());
+        }
+        let weight = self.weight()?;
         let mut t = vec![0.0; self.k * self.np];
         // Blocks of 16 × 16, so that the lines of both matrices stay in the cache.
         t.par_chunks_mut(64 * self.np).enumerate().for_each(|(chunk, t)| {
@@ -205,24 +202,7 @@ impl<T: Operand> Layer<T> {
                 }
             }
         });
-        t
-    }
-}
-
-/// A layer's weight: the memory of its variable, or a padded or rounded copy.
-pub enum Weight<'a> {
-    InPlace(Values<'a>),
-    Copy(Vec<f32>),
-}
-
-impl Deref for Weight<'_> {
-    type Target = [f32];
-
-    fn deref(&self) -> &[f32] {
-        match self {
-            Self::InPlace(values) => values,
-            Self::Copy(values) => values,
-        }
+        Ok(T::right(t, self.np))
     }
 }
 

@@ -9,9 +9,9 @@ use std::{
 use anyhow::{Result, ensure};
 use canopy::{
     parallel::{Collective, Link, Rank},
-    split::{Action, Slot},
+    split::Action,
 };
-use lesson10::simulate::{Pass, finish};
+use lesson10::simulate::{Pass, Slot, finish};
 
 use super::on_ranks;
 
