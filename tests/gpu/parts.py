@@ -102,7 +102,7 @@ def worst(numbers):
 def operators(context):
     # On a GPU, the part `steps` is the test of whole steps.
     others = ["steps::", "known_bad::"] if context.grid else ["step::", "low_precision::", "steps::", "known_bad::"]
-    filters = ["operators::", "max_points::"] if context.small else [w for name in others for w in ("--skip", name)]
+    filters = ["operators::"] if context.small else [w for name in others for w in ("--skip", name)]
     passed, numbers, not_run = cuda_tests(context, *filters)
     return f"{passed} tests, {worst(numbers)}", {"tests": passed, "errors": numbers, "not_run": not_run}
 
@@ -177,7 +177,7 @@ def sanitizer(context):
     tool = shutil.which("compute-sanitizer", path=os.environ["PATH"] + ":/usr/local/cuda/bin")
     if not tool:
         raise NotRun("there is no compute-sanitizer in PATH")
-    filters = ["operators::", "max_points::", "optimizers::"]
+    filters = ["operators::", "optimizers::"]
     for check in ["memcheck", "racecheck"]:
         cuda_tests(context, *filters, prefix=[tool, "--tool", check, "--error-exitcode", "9"], seconds=400)
     return "memcheck and racecheck find nothing", {"tests": filters}

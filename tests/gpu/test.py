@@ -69,7 +69,7 @@ class EmulatedGrid(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         part = self.record()["parts"]["operators"]
         self.assertEqual(part["state"], "failed")
-        self.assertIn("max_points::the_first_of_equals_takes_the_gradient", part["said"])
+        self.assertIn("operators::the_first_of_equals_takes_the_gradient", part["said"])
 
     def test_ctrl_c_leaves_the_parts_that_ended(self):
         command = [*SMALL, "--only", "find-batch,operators", "--out", self.out]

@@ -4,16 +4,17 @@
 
 use candle_core::{DType, Result, Tensor, Var, bail};
 
+use super::Pass;
 use super::device::Target;
-use super::values::{fused, read};
-use super::{Pass, tape};
+use super::tape::Tape;
+use super::values::fused;
 
 /// A scalar loss of `outputs` that `loss` computes with candle's operators.
 ///
 /// # Errors
 /// Returns the errors of `loss`, and an error if its result is not a scalar or does not depend on the outputs.
 pub fn loss_by_candle(outputs: &Tensor, loss: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-    let Some(tape) = tape::Tape::of(&[outputs]) else {
+    let Some(tape) = Tape::of(&[outputs]) else {
         return loss(outputs);
     };
     let leaf = Var::from_tensor(&outputs.detach())?;
@@ -24,48 +25,39 @@ pub fn loss_by_candle(outputs: &Tensor, loss: impl FnOnce(&Tensor) -> Result<Ten
     let Some(gradient) = value.backward()?.remove(&leaf) else {
         bail!("the loss does not depend on the outputs");
     };
-    if let Some(device) = Target::of_inputs(&[outputs]) {
-        return Ok(device.loss(
-            outputs,
-            value.detach().to_dtype(DType::F32)?,
-            gradient.contiguous()?,
-        ));
-    }
-    let gradient = read(&gradient)?;
-    let value = value.detach().to_scalar::<f32>()?;
-    tape::record(Some(&tape), &[outputs], vec![value], &[], || {
-        Box::new(move |g, _| Ok(vec![Some(gradient.iter().map(|v| v * g[0]).collect())]))
-    })
+    let value = value.detach().to_dtype(DType::F32)?;
+    tape.record(&[outputs], &value, || {
+        Box::new(move |g, _| {
+            let product = gradient.to_dtype(DType::F32)?.broadcast_mul(g)?;
+            Ok(vec![Some(product.to_dtype(gradient.dtype())?)])
+        })
+    });
+    Ok(value)
 }
 
 /// The output of an operator over `inputs`, which `forward` computes with candle's operators. In a training pass on the
 /// tape, `backward` turns the gradient of the output into the gradients of the inputs, in their order and shapes.
 /// Otherwise the operator is on candle's graph, and `backward` is not called.
-///
-/// # Errors
-/// Returns the errors of `forward`.
 pub fn with_backward<const N: usize>(
     inputs: [&Tensor; N],
     pass: &Pass,
     forward: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
     backward: impl Fn(&Tensor) -> Result<[Tensor; N]> + Send + Sync + 'static,
 ) -> Result<Tensor> {
-    if let (true, Some(device)) = (pass.train, inputs.first().and_then(|x| Target::of_pass(pass, x))) {
-        return device.composed(inputs, forward, backward);
-    }
-    if !pass.train || !fused(pass, &inputs) {
+    let by_kernels = inputs.first().is_some_and(|x| Target::of_pass(pass, x).is_some());
+    let on_tape = pass.train && (by_kernels || fused(pass, &inputs));
+    let Some(tape) = pass.tape.as_ref().filter(|_| on_tape) else {
         return forward(inputs);
-    }
+    };
     let detached = inputs.map(Tensor::detach);
-    let output = forward(detached.each_ref())?;
-    let shape = output.dims().to_vec();
-    pass.record(&inputs, read(&output)?, output.dims(), || {
+    let output = forward(detached.each_ref())?.detach();
+    tape.record(&inputs, &output, || {
         Box::new(move |g, wanted| {
-            let g = Tensor::from_vec(g, shape.as_slice(), &candle_core::Device::Cpu)?;
-            let grads = backward(&g)?;
-            let each = grads.iter().zip(wanted);
-            each.map(|(gradient, &wanted)| wanted.then(|| read(gradient)).transpose())
-                .collect()
+            let each = backward(g)?.into_iter().zip(wanted);
+            Ok(each
+                .map(|(gradient, wanted)| wanted.then_some(gradient))
+                .collect())
         })
-    })
+    });
+    Ok(output)
 }

@@ -3,7 +3,7 @@
 use candle_core::{D, DType, Result, Tensor, bail};
 
 use super::device::Target;
-use super::tape;
+use super::tape::{self, Tape};
 use super::values::Values;
 
 /// Mean cross-entropy of logits `[rows, classes]` against labels `[rows]` (u32), with label smoothing
@@ -29,7 +29,7 @@ pub fn cross_entropy(
     if let Some(device) = Target::of_inputs(&[logits]) {
         return device.cross_entropy(logits, labels, smoothing, weights);
     }
-    let Some(tape) = tape::Tape::of(&[logits]) else {
+    let Some(tape) = Tape::of(&[logits]) else {
         return plain(logits, labels, smoothing, weights);
     };
     let labels: Vec<u32> = labels.to_dtype(DType::U32)?.to_vec1()?;
@@ -98,22 +98,21 @@ pub fn weighted_sum(terms: &[(&Tensor, f64)]) -> Result<Tensor> {
         bail!("weighted_sum: expected scalars, at least one, got shapes {shapes:?}");
     }
     let tensors: Vec<&Tensor> = terms.iter().map(|&(t, _)| t).collect();
-    if let Some(device) = Target::of_inputs(&tensors) {
-        return device.weighted_sum(terms);
-    }
-    let factors: Vec<f64> = terms.iter().map(|&(_, f)| f).collect();
-    let Some(tape) = tape::Tape::of(&tensors) else {
+    let Some(tape) = Tape::of(&tensors) else {
         let mut sum = (terms[0].0 * terms[0].1)?;
         for &(term, factor) in &terms[1..] {
             sum = (sum + (term * factor)?)?;
         }
         return Ok(sum);
     };
-    let mut sum = 0.0;
+    let mut sum = Tensor::zeros((), DType::F64, terms[0].0.device())?;
     for &(term, factor) in terms {
-        sum += f64::from(term.to_scalar::<f32>()?) * factor;
+        sum = (sum + (term.detach().to_dtype(DType::F64)? * factor)?)?;
     }
-    tape::record(Some(&tape), &tensors, vec![sum as f32], &[], || {
-        Box::new(move |g, _| Ok(factors.iter().map(|&f| Some(vec![g[0] * f as f32])).collect()))
-    })
+    let sum = sum.to_dtype(DType::F32)?;
+    let factors: Vec<f64> = terms.iter().map(|&(_, f)| f).collect();
+    tape.record(&tensors, &sum, || {
+        Box::new(move |g, _| factors.iter().map(|&f| Ok(Some((g * f)?))).collect())
+    });
+    Ok(sum)
 }

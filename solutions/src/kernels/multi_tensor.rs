@@ -1,19 +1,22 @@
 //! Optimizer steps over all parameters at once: one threaded pass over the values, divided into pieces independently of the
 //! number of threads. For contiguous f32 tensors on the CPU; on a GPU, the kernels of `device` take the steps.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashSet;
 
-use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Tensor, bail};
+use candle_core::{DType, Result, Tensor, bail};
 use rayon::prelude::*;
 
 use super::device::MultiTensor;
 use super::steps::AdamFactors;
-use super::values::Values;
+use super::values::{Values, write};
 use super::vector;
 
 pub use super::device::Norm;
 pub use super::steps::{AdamStep, LarsStep, SgdStep};
+
+/// A tensor of each parameter.
+pub type List<'a> = &'a [&'a Tensor];
 
 /// Values per piece.
 const PIECE: usize = 1 << 15;
@@ -23,15 +26,9 @@ const PIECE: usize = 1 << 15;
 /// # Errors
 /// Returns an error if lists differ in length or shapes, if two tensors to change share memory, or if a tensor is not
 /// contiguous f32 on the CPU.
-pub fn adam(
-    params: &[&Tensor],
-    grads: &[&Tensor],
-    mean: &[&Tensor],
-    square: &[&Tensor],
-    s: &AdamStep,
-) -> Result<()> {
+pub fn adam(params: List, grads: List, mean: List, square: List, s: &AdamStep) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, mean, square]) {
-        return device.adam(params, grads, [mean, square], s);
+        return device.adam([params, grads, mean, square], s);
     }
     let f = AdamFactors::new(s);
     over(params, grads, [mean, square], |w, g, [m, v], _| {
@@ -44,16 +41,12 @@ pub fn adam(
 ///
 /// # Errors
 /// As `adam`.
-pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
+pub fn sgd(params: List, grads: List, buffer: List, s: &SgdStep) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, buffer]) {
-        return device.sgd(params, grads, buffer, s);
+        return device.sgd([params, grads, buffer], s);
     }
-    let f = [
-        s.lr as f32,
-        s.momentum as f32,
-        s.weight_decay as f32,
-        s.gradient_factor,
-    ];
+    let [lr, momentum, decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
+    let f = [lr, momentum, decay, s.gradient_factor];
     over(params, grads, [buffer], |w, g, [kept], _| {
         vector::sgd(w, g, kept, &f, s.nesterov);
     })?;
@@ -65,15 +58,9 @@ pub fn sgd(params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdSte
 ///
 /// # Errors
 /// As `adam`.
-pub fn lamb(
-    params: &[&Tensor],
-    grads: &[&Tensor],
-    mean: &[&Tensor],
-    square: &[&Tensor],
-    s: &AdamStep,
-) -> Result<()> {
+pub fn lamb(params: List, grads: List, mean: List, square: List, s: &AdamStep) -> Result<()> {
     if let Some(device) = on_gpu([params, grads, mean, square]) {
-        return device.lamb(params, grads, [mean, square], s);
+        return device.lamb([params, grads, mean, square], s);
     }
     let f = AdamFactors::new(s);
     let sums = over(params, grads, [mean, square], |w, g, [m, v], tensor| {
@@ -86,16 +73,11 @@ pub fn lamb(
         norms[tensor][0] += weights;
         norms[tensor][1] += direction;
     }
-    let ratio: Vec<f32> = norms
-        .iter()
-        .map(|&[w, r]| {
-            if w > 0.0 && r > 0.0 {
-                (w / r).sqrt() as f32
-            } else {
-                1.0
-            }
-        })
-        .collect();
+    let ratio_of = |&[w, r]: &[f64; 2]| match w > 0.0 && r > 0.0 {
+        true => (w / r).sqrt() as f32,
+        false => 1.0,
+    };
+    let ratio: Vec<f32> = norms.iter().map(ratio_of).collect();
     over(params, grads, [mean, square], |w, _, [m, v], tensor| {
         vector::lamb_apply(w, m, v, &f, f.lr * ratio[tensor]);
     })?;
@@ -106,16 +88,11 @@ pub fn lamb(
 ///
 /// # Errors
 /// Returns an error if lists differ in length or shapes.
-pub fn lars_on_gpu(
-    params: &[&Tensor],
-    grads: &[&Tensor],
-    velocity: &[&Tensor],
-    s: &LarsStep,
-) -> Result<bool> {
+pub fn lars_on_gpu(params: List, grads: List, velocity: List, s: &LarsStep) -> Result<bool> {
     let Some(device) = on_gpu([params, grads, velocity]) else {
         return Ok(false);
     };
-    device.lars(params, grads, velocity, s)?;
+    device.lars([params, grads, velocity], s)?;
     Ok(true)
 }
 
@@ -197,9 +174,9 @@ pub fn unscaled_and_clipped(
 
 /// `f(weights, gradients, states, tensor)` on each piece of each tensor. Returns the results in the order of the pieces.
 fn over<R: Send, const N: usize>(
-    params: &[&Tensor],
-    grads: &[&Tensor],
-    states: [&[&Tensor]; N],
+    params: List,
+    grads: List,
+    states: [List; N],
     f: impl Fn(&mut [f32], &[f32], [&mut [f32]; N], usize) -> R + Sync,
 ) -> Result<Vec<R>> {
     let fit = |list: &[&Tensor]| {
@@ -230,8 +207,9 @@ fn over<R: Send, const N: usize>(
         );
     }
     let (n, results) = (params.len(), RefCell::new(Vec::new()));
-    borrow(&changed, Vec::new(), &|tensors| {
-        let mut values: Vec<_> = tensors.into_iter().map(|v| v.chunks_mut(PIECE)).collect();
+    write(&changed, &|tensors| {
+        let pieces = tensors.into_iter();
+        let mut values: Vec<_> = pieces.map(|(v, range)| v[range].chunks_mut(PIECE)).collect();
         let mut pieces = Vec::new();
         for (t, g) in read.iter().enumerate() {
             for g in g.chunks(PIECE) {
@@ -247,40 +225,4 @@ fn over<R: Send, const N: usize>(
             .collect_into_vec(&mut results.borrow_mut());
     })?;
     Ok(results.into_inner())
-}
-
-/// candle gives write access to a tensor's values only to an operator, to one tensor at a time. So each operator calls
-/// the next, and the last one has access to all.
-struct Borrow<'a> {
-    rest: &'a [&'a Tensor],
-    open: Cell<Vec<&'a mut [f32]>>,
-    then: &'a dyn Fn(Vec<&mut [f32]>),
-}
-
-fn borrow<'a>(
-    tensors: &'a [&'a Tensor],
-    open: Vec<&'a mut [f32]>,
-    then: &'a dyn Fn(Vec<&mut [f32]>),
-) -> Result<()> {
-    let Some((first, rest)) = tensors.split_first() else {
-        then(open);
-        return Ok(());
-    };
-    let open = Cell::new(open);
-    first.inplace_op1(&Borrow { rest, open, then })
-}
-
-impl InplaceOp1 for Borrow<'_> {
-    fn name(&self) -> &'static str {
-        "multi-tensor step"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let (CpuStorage::F32(values), Some((from, to))) = (storage, layout.contiguous_offsets()) else {
-            bail!("multi-tensor step: expected contiguous f32 on the CPU");
-        };
-        let mut open: Vec<&mut [f32]> = self.open.take();
-        open.push(&mut values[from..to]);
-        borrow(self.rest, open, self.then)
-    }
 }

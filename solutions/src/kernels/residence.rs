@@ -2,7 +2,9 @@
 
 use std::cell::Cell;
 
-use candle_core::{CpuStorage, InplaceOp1, Layout, Result, Var, bail};
+use candle_core::{Result, Var, bail};
+
+use super::values::write;
 
 /// Frees the numbers of `variable`, an f32 on the CPU. Until [`fill`] gives it new ones, only its shape may be used.
 ///
@@ -25,24 +27,12 @@ pub fn fill(variable: &Var, numbers: Vec<f32>) -> Result<()> {
 }
 
 fn replace(variable: &Var, numbers: Vec<f32>) -> Result<()> {
-    variable.inplace_op1(&Replace(Cell::new(numbers)))
-}
-
-/// candle gives access to a tensor's memory only to an operator.
-struct Replace(Cell<Vec<f32>>);
-
-impl InplaceOp1 for Replace {
-    fn name(&self) -> &'static str {
-        "replace"
-    }
-
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()> {
-        let (CpuStorage::F32(values), Some((0, _))) = (storage, layout.contiguous_offsets()) else {
-            bail!("a variable's memory is released only if it is f32 on the CPU");
-        };
-        *values = self.0.take();
-        Ok(())
-    }
+    let numbers = Cell::new(numbers);
+    write(&[variable.as_tensor()], &|tensors| {
+        for (values, _) in tensors {
+            *values = numbers.take();
+        }
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! pass therefore has a tape of its own: each fused operator appends a node (its inputs, and a closure that
 //! turns the gradient of its output into those of its inputs), and `backward` visits the nodes from the last
 //! to the first. The first gradient of a tensor is moved in, later ones are added in place, and the tensors that a
-//! node saved are freed as soon as they have been used. On the CPU gradients are vectors; those of the CUDA kernels' operators
-//! are tensors, which stay on the device.
+//! node saved are freed as soon as they have been used. Gradients of the CPU's operators are vectors; those of the CUDA kernels'
+//! operators and of compositions of candle's are tensors, which stay on their device.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,19 +17,19 @@ use rayon::prelude::*;
 
 use super::Pass;
 use super::device::Launcher;
-use super::{pool, vector};
+use super::{pool, values::read, vector};
 
 /// Turns the gradient of an output into the gradients of the inputs that require one.
 pub(super) type Backward =
     Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>, Error> + Send + Sync>;
 
-/// As [`Backward`], of an operator whose tensors stay on its device.
-pub(super) type DeviceBackward =
+/// As [`Backward`], of an operator whose tensors stay on their device.
+pub(super) type TensorBackward =
     Box<dyn Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>, Error> + Send + Sync>;
 
 enum Rule {
     Values(Backward),
-    Tensors(DeviceBackward),
+    Tensors(TensorBackward),
 }
 
 struct Node {
@@ -92,6 +92,28 @@ impl Tape {
         lock(&self.0.list).len()
     }
 
+    /// Appends an operator whose tensors stay on their device, if any input requires a gradient.
+    pub fn record(&self, inputs: &[&Tensor], output: &Tensor, backward: impl FnOnce() -> TensorBackward) {
+        self.append(inputs, output, || Rule::Tensors(backward()));
+    }
+
+    fn append(&self, inputs: &[&Tensor], output: &Tensor, rule: impl FnOnce() -> Rule) {
+        let mut owners = lock(&OWNERS);
+        let wanted: Vec<bool> = inputs
+            .iter()
+            .map(|t| t.is_variable() || owners.contains_key(&t.id()))
+            .collect();
+        if wanted.contains(&true) {
+            owners.insert(output.id(), Arc::downgrade(&self.0));
+            lock(&self.0.list).push(Node {
+                output: output.clone(),
+                inputs: inputs.iter().map(|&t| t.clone()).collect(),
+                wanted,
+                rule: rule(),
+            });
+        }
+    }
+
     fn take(&self) -> Vec<Node> {
         let nodes = std::mem::take(&mut *lock(&self.0.list));
         let mut owners = lock(&OWNERS);
@@ -120,36 +142,9 @@ pub(super) fn record(
 ) -> Result<Tensor, Error> {
     let output = Tensor::from_vec(output, shape, &Device::Cpu)?;
     if let Some(tape) = tape {
-        append(tape, inputs, &output, || Rule::Values(backward()));
+        tape.append(inputs, &output, || Rule::Values(backward()));
     }
     Ok(output)
-}
-
-/// Appends an operator whose tensors stay on its device to `tape`, if any input requires a gradient.
-pub(super) fn record_on_device(
-    tape: &Tape,
-    inputs: &[&Tensor],
-    output: &Tensor,
-    backward: impl FnOnce() -> DeviceBackward,
-) {
-    append(tape, inputs, output, || Rule::Tensors(backward()));
-}
-
-fn append(tape: &Tape, inputs: &[&Tensor], output: &Tensor, rule: impl FnOnce() -> Rule) {
-    let mut owners = lock(&OWNERS);
-    let wanted: Vec<bool> = inputs
-        .iter()
-        .map(|t| t.is_variable() || owners.contains_key(&t.id()))
-        .collect();
-    if wanted.contains(&true) {
-        owners.insert(output.id(), Arc::downgrade(&tape.0));
-        lock(&tape.0.list).push(Node {
-            output: output.clone(),
-            inputs: inputs.iter().map(|&t| t.clone()).collect(),
-            wanted,
-            rule: rule(),
-        });
-    }
 }
 
 /// The gradients of the variables, by tensor.
@@ -226,13 +221,10 @@ impl Reverse {
     /// Returns an error if the device has no memory for a number.
     pub fn new(loss: &Tensor, pass: &Pass) -> Result<Option<Self>, Error> {
         let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
-        let Some(last) = nodes.iter().find(|n| n.output.id() == loss.id()) else {
+        if !nodes.iter().any(|n| n.output.id() == loss.id()) {
             return Ok(None);
-        };
-        let one = match last.rule {
-            Rule::Values(_) => Gradient::Values(vec![1.0]),
-            Rule::Tensors(_) => Gradient::Tensor(loss.detach().ones_like()?),
-        };
+        }
+        let one = Gradient::Tensor(loss.detach().ones_like()?);
         let mut uses = HashMap::new();
         for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
             *uses.entry(input.id()).or_insert(0) += 1;
@@ -282,13 +274,12 @@ impl Reverse {
             .into());
         };
         // Frees what the operator saved before the next one allocates.
-        let grads = rule.gradients(gradient, &wanted)?;
+        let grads = rule.gradients(gradient, &output, &wanted)?;
         for (input, gradient) in inputs.iter().zip(grads) {
             if let Some(gradient) = gradient {
-                let gradient = gradient.shaped(input)?;
                 let sum = match self.partial.remove(&input.id()) {
                     None => gradient,
-                    Some(sum) => sum.plus(gradient)?,
+                    Some(sum) => sum.plus(gradient, input)?,
                 };
                 self.partial.insert(input.id(), sum);
             }
@@ -332,21 +323,21 @@ enum Gradient {
 }
 
 impl Gradient {
-    fn shaped(self, like: &Tensor) -> Result<Self, Error> {
-        Ok(match self {
-            Self::Tensor(tensor) => Self::Tensor(tensor.reshape(like.shape())?),
-            values => values,
-        })
+    fn into_values(self) -> Result<Vec<f32>, Error> {
+        match self {
+            Self::Values(values) => Ok(values),
+            Self::Tensor(tensor) => read(&tensor),
+        }
     }
 
     fn into_tensor(self, like: &Tensor) -> Result<Tensor, Error> {
         match self {
             Self::Values(values) => Tensor::from_vec(values, like.shape(), like.device()),
-            Self::Tensor(tensor) => Ok(tensor),
+            Self::Tensor(tensor) => tensor.reshape(like.shape())?.contiguous(),
         }
     }
 
-    fn plus(self, other: Self) -> Result<Self, Error> {
+    fn plus(self, other: Self, like: &Tensor) -> Result<Self, Error> {
         Ok(match (self, other) {
             (Self::Values(mut sum), Self::Values(other)) => {
                 let pieces = sum.par_chunks_mut(PIECE).zip(other.par_chunks(PIECE));
@@ -354,28 +345,28 @@ impl Gradient {
                 pool::give(other);
                 Self::Values(sum)
             }
-            (Self::Tensor(a), Self::Tensor(b)) => Self::Tensor((a + b)?),
-            _ => return Err(mixed()),
+            (a, b) => Self::Tensor((a.into_tensor(like)? + b.into_tensor(like)?)?),
         })
     }
 }
 
 impl Rule {
-    fn gradients(self, of_output: Gradient, wanted: &[bool]) -> Result<Vec<Option<Gradient>>, Error> {
-        Ok(match (self, of_output) {
-            (Self::Values(backward), Gradient::Values(g)) => {
-                let gradients = backward(g, wanted)?.into_iter();
+    /// The gradients of the inputs, from that of `output`.
+    fn gradients(
+        self,
+        gradient: Gradient,
+        output: &Tensor,
+        wanted: &[bool],
+    ) -> Result<Vec<Option<Gradient>>, Error> {
+        Ok(match self {
+            Self::Values(backward) => {
+                let gradients = backward(gradient.into_values()?, wanted)?.into_iter();
                 gradients.map(|g| g.map(Gradient::Values)).collect()
             }
-            (Self::Tensors(backward), Gradient::Tensor(g)) => {
-                let gradients = backward(&g.contiguous()?, wanted)?.into_iter();
+            Self::Tensors(backward) => {
+                let gradients = backward(&gradient.into_tensor(output)?, wanted)?.into_iter();
                 gradients.map(|g| g.map(Gradient::Tensor)).collect()
             }
-            _ => return Err(mixed()),
         })
     }
-}
-
-fn mixed() -> Error {
-    Error::msg("an operator of the CPU and one of a GPU's kernels are on one tape: a pass has one device")
 }

@@ -14,18 +14,14 @@ use crate::emulated::device;
 /// The dtypes in which the kernels have a form.
 pub const DTYPES: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 
-/// The value as `dtype` holds it.
-pub fn round(dtype: DType, v: f32) -> f32 {
-    match dtype {
+/// The values as `dtype` holds them.
+pub fn rounded(dtype: DType, values: &[f32]) -> Vec<f32> {
+    let round = |&v: &f32| match dtype {
         DType::BF16 => bf16::from_f32(v).to_f32(),
         DType::F16 => f16::from_f32(v).to_f32(),
         _ => v,
-    }
-}
-
-/// The values as `dtype` holds them.
-pub fn rounded(dtype: DType, values: &[f32]) -> Vec<f32> {
-    values.iter().map(|&v| round(dtype, v)).collect()
+    };
+    values.iter().map(round).collect()
 }
 
 /// The tolerance of a result that is rounded to `dtype` once, as a fraction of the greatest value.
@@ -77,12 +73,8 @@ pub fn report(what: &str, dtype: &str, error: f64, share: f64) {
 }
 
 pub fn flat(t: &Tensor) -> Vec<f64> {
-    t.to_dtype(DType::F64)
-        .unwrap()
-        .flatten_all()
-        .unwrap()
-        .to_vec1()
-        .unwrap()
+    let values = t.to_dtype(DType::F64).unwrap().flatten_all().unwrap();
+    values.to_vec1().unwrap()
 }
 
 /// Calls `check` with each of `items`, on as many threads as there are cores.
@@ -103,44 +95,76 @@ pub fn each_in_parallel<T: Send>(items: Vec<T>, check: impl Fn(T) + Sync) {
 /// The values that kernels leave, tensor by tensor.
 pub type Values = Result<Vec<Vec<f64>>>;
 
-/// An operator on inputs: its output, and further tensors to compare.
-pub type Operator = Box<dyn Fn(&[Var], &Pass) -> Result<Vec<Tensor>> + Send>;
+/// An operator: the output, and further tensors to compare. Its first input comes on the tape of the pass, where operators that
+/// find their tape by their inputs look for it; all inputs come as variables.
+pub type Operator = Box<dyn Fn(&Tensor, &[Var], &Pass) -> Result<Vec<Tensor>> + Send>;
 
 /// How close the results of an operator must be.
 #[derive(Clone, Copy)]
-pub enum Bound {
-    /// Those of the CPU twin, rounded to the dtype.
-    Exact,
-    /// Within so many roundings of the dtype, or within the tolerance if that is more, of f64 and of the CPU twin.
-    Close { roundings: f64, tolerance: f64 },
-    /// Within the tolerance, of f64 alone.
-    CloseToF64 { tolerance: f64 },
+pub struct Bound {
+    /// Within so many roundings of the dtype, as a fraction of the greatest value; 0: equal to the reference, rounded to the dtype.
+    pub roundings: f64,
+    /// Or within this fraction, if that is more.
+    pub tolerance: f64,
+    /// The dtypes of the references: of f64, which is the plain form, and of f32, the CPU twin.
+    pub references: &'static [DType],
 }
 
 impl Bound {
-    /// Of results that are rounded once, at least `tolerance`.
-    pub const fn close(tolerance: f64) -> Self {
-        Self::Close {
-            roundings: 1.0,
+    pub const EXACT: Self = Self {
+        roundings: 0.0,
+        tolerance: 0.0,
+        references: &[DType::F32],
+    };
+
+    /// Of results that are rounded so often, or differ by the tolerance, from both references.
+    pub const fn close(roundings: f64, tolerance: f64) -> Self {
+        Self {
+            roundings,
             tolerance,
+            references: &[DType::F64, DType::F32],
         }
     }
 }
 
-/// An operator on inputs, with the gradient of its output.
+/// An operator on inputs.
 pub struct Case {
     pub name: &'static str,
     pub sizes: String,
     /// Values and shapes. In low precision, matrices are rounded; vectors are f32.
     pub inputs: Vec<(Vec<f32>, Vec<usize>)>,
-    pub g: Vec<f32>,
+    /// The gradient of the output; random if there is none.
+    pub g: Option<Vec<f32>>,
     pub operator: Operator,
     pub bound: Bound,
 }
 
 impl Case {
-    /// The inputs as `dtype` holds them, on a device in a dtype in which the operator computes.
-    fn variables(&self, of: DType, dtype: DType, device: &Cpu) -> Result<Vec<Var>> {
+    /// Random inputs of these shapes, from the seed 1 on. Results are rounded once.
+    pub fn new(
+        name: &'static str,
+        sizes: impl std::fmt::Debug,
+        shapes: &[&[usize]],
+        operator: impl Fn(&Tensor, &[Var], &Pass) -> Result<Vec<Tensor>> + Send + 'static,
+    ) -> Self {
+        let input = |(seed, shape): (u64, &&[usize])| (random(seed, shape.iter().product()), shape.to_vec());
+        Self {
+            name,
+            sizes: format!("{sizes:?}"),
+            inputs: (1..).zip(shapes).map(input).collect(),
+            g: None,
+            operator: Box::new(operator),
+            bound: Bound::close(1.0, 0.0),
+        }
+    }
+
+    pub fn within(self, bound: Bound) -> Self {
+        Self { bound, ..self }
+    }
+
+    /// The operator's output, the gradients of its inputs in training, and its further tensors: of inputs as `of` holds them, on
+    /// a device in a dtype in which the operator computes.
+    pub fn outcome(&self, of: DType, dtype: DType, device: &Cpu, pass: &Pass) -> Values {
         let variable = |(values, shape): &(Vec<f32>, Vec<usize>)| {
             let (values, dtype) = match (shape.len(), dtype) {
                 (1, DType::BF16 | DType::F16) => (values.clone(), DType::F32),
@@ -149,92 +173,72 @@ impl Case {
             };
             Var::from_tensor(&Tensor::from_vec(values, &shape[..], device)?.to_dtype(dtype)?)
         };
-        self.inputs.iter().map(variable).collect()
-    }
-
-    /// The operator's output and its further tensors, without gradients.
-    pub fn forward(&self, dtype: DType, device: &Cpu, pass: &Pass) -> Values {
-        let outputs = (self.operator)(&self.variables(DType::F32, dtype, device)?, pass)?;
-        Ok(outputs.iter().map(flat).collect())
-    }
-
-    /// The operator's output, the gradients of its inputs, and its further tensors: of inputs as `of` holds them.
-    pub fn outcome(&self, of: DType, dtype: DType, device: &Cpu, pass: &Pass) -> Values {
-        let vars = self.variables(of, dtype, device)?;
-        let mut outputs = (self.operator)(&vars, pass)?;
-        let further = outputs.split_off(1);
-        let y = outputs.remove(0);
-        let g = Tensor::from_vec(rounded(of, &self.g), y.dims(), device)?.to_dtype(y.dtype())?;
-        let loss = loss_by_candle(&y, |y| (y * g)?.sum_all())?;
-        let gradients = kernels::backward(&loss, pass)?;
-        let mut found = vec![flat(&y)];
-        found.extend(vars.iter().map(|v| gradients.get(v).map_or_else(Vec::new, flat)));
-        found.extend(further.iter().map(flat));
+        let vars = self.inputs.iter().map(variable).collect::<Result<Vec<_>>>()?;
+        let first = vars[0].as_tensor();
+        let x = with_backward([first], pass, |[x]| Ok(x.clone()), |g| Ok([g.clone()]))?;
+        let outputs = (self.operator)(&x, &vars, pass)?;
+        let mut found: Vec<_> = outputs.iter().map(flat).collect();
+        if pass.train {
+            let y = &outputs[0];
+            let g = match (&self.g, y.elem_count()) {
+                (Some(g), _) => rounded(of, g),
+                (None, 1) => vec![0.5],
+                (None, n) => rounded(of, &random(100, n)),
+            };
+            let g = Tensor::from_vec(g, y.dims(), device)?.to_dtype(y.dtype())?;
+            let loss = loss_by_candle(y, |y| (y * g)?.sum_all())?;
+            let gradients = kernels::backward(&loss, pass)?;
+            let of = |v: &Var| gradients.get(v).map_or_else(Vec::new, flat);
+            found.splice(1..1, vars.iter().map(of));
+        }
         Ok(found)
     }
 
-    /// On the emulated grid, or on the GPU under test.
+    /// A training pass on the emulated grid, or on the GPU under test.
     pub fn on(&self, launcher: &Arc<impl Launcher + 'static>, dtype: DType) -> Values {
         let pass = Pass::train(1, 0).with_launcher(launcher.clone());
         self.outcome(dtype, dtype, device(), &pass)
     }
 
-    /// Compares what the operator launches with f64 by the plain form, and with the CPU twin.
+    /// Compares what the operator launches with its references on the CPU.
     pub fn check(&self, launcher: &Arc<impl Launcher + 'static>, dtype: DType) {
-        let what = format!("{}, {}, {dtype:?}", self.name, self.sizes);
+        let Bound {
+            roundings,
+            tolerance,
+            references,
+        } = self.bound;
         let found = self.on(launcher, dtype).unwrap();
-        let pass = Pass::train(1, 0);
-        let twin = || self.outcome(dtype, DType::F32, &Cpu::Cpu, &pass).unwrap();
-        let in_f64 = || {
-            let plain = pass.clone().plain(true);
-            self.outcome(dtype, DType::F64, &Cpu::Cpu, &plain).unwrap()
-        };
-        let (roundings, least, references) = match self.bound {
-            Bound::Exact => {
-                let rounded = |v: &Vec<f64>| v.iter().map(|&v| f64::from(round(dtype, v as f32))).collect();
-                assert_eq!(
-                    found,
-                    twin().iter().map(rounded).collect::<Vec<Vec<f64>>>(),
-                    "{what}"
-                );
-                return;
-            }
-            Bound::Close { roundings, tolerance } => (roundings, tolerance, vec![in_f64(), twin()]),
-            Bound::CloseToF64 { tolerance } => (1.0, tolerance, vec![in_f64()]),
-        };
         let mut worst = (0.0, 0.0);
-        for (expected, form) in references.iter().zip(["f64", "the CPU twin"]) {
+        for &form in references {
+            let pass = Pass::train(1, 0).plain(form == DType::F64);
+            let expected = self.outcome(dtype, form, &Cpu::Cpu, &pass).unwrap();
             assert_eq!(found.len(), expected.len());
-            for (i, (found, expected)) in found.iter().zip(expected).enumerate() {
+            for (i, (found, mut expected)) in found.iter().zip(expected).enumerate() {
                 // Vectors and losses are f32.
                 let vector = match i.checked_sub(1) {
-                    None => self.g.len() == 1,
+                    None => found.len() == 1,
                     Some(i) => self.inputs.get(i).is_none_or(|(_, shape)| shape.len() == 1),
                 };
+                if roundings == 0.0 {
+                    let values: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
+                    expected = rounded(dtype, &values).into_iter().map(f64::from).collect();
+                }
                 let of_dtype = tolerance_of(if vector { DType::F32 } else { dtype });
-                let tolerance = (roundings * of_dtype).max(least);
-                let error = close(
-                    &format!("{what}: tensor {i} against {form}"),
-                    found,
-                    expected,
-                    tolerance,
-                );
-                if error / tolerance >= worst.1 {
-                    worst = (error, error / tolerance);
+                let allowed = (roundings * of_dtype).max(tolerance);
+                let (name, sizes) = (self.name, &self.sizes);
+                let what = format!("{name}, {sizes}, {dtype:?}: tensor {i} against {form:?} on the CPU");
+                let error = close(&what, found, &expected, allowed);
+                if error / allowed >= worst.1 {
+                    worst = (error, error / allowed);
                 }
             }
         }
+        let (error, share) = worst;
         report(
             &format!("operators::{}", self.name),
             &format!("{dtype:?}"),
-            worst.0,
-            worst.1,
+            error,
+            share,
         );
     }
-}
-
-/// A variable as the output of an operator of the pass: an operator that finds its tape by its inputs would take the plain
-/// form otherwise.
-pub fn on_tape(v: &Var, pass: &Pass) -> Result<Tensor> {
-    with_backward([v.as_tensor()], pass, |[x]| Ok(x.clone()), |g| Ok([g.clone()]))
 }

@@ -2,15 +2,13 @@
 //! If `CANOPY_TEST_DEVICE` names a GPU (`cuda:0`), the kernels run there in place of the grid, over its tensors.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
 use candle_core::{DType, Device, Error, Result, Storage, Tensor, WithDType, bail};
-use canopy::kernels::device::{Argument, Grid, Launcher, TENSORS, launcher};
-use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module};
+use canopy::kernels::device::{Argument, Constants, Grid, Launcher, TENSORS, launcher};
+use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module, Source};
 use half::{bf16, f16};
-
-use crate::sources;
 
 /// The device of the tensors under test: the CPU, or the GPU that `CANOPY_TEST_DEVICE` names.
 pub fn device() -> &'static Device {
@@ -19,6 +17,40 @@ pub fn device() -> &'static Device {
         Err(_) => Device::Cpu,
     });
     &DEVICE
+}
+
+/// The folder of the sources, or a changed copy of it.
+pub fn folder() -> String {
+    std::env::var("CANOPY_TEST_KERNELS")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels").to_owned())
+}
+
+/// The kernels of the source `name`; none, and a line that says so, if this machine cannot compile them.
+fn module(name: &str) -> Option<&'static Module> {
+    // A source that one thread compiles while others wait for it.
+    type Compiled = Arc<OnceLock<Option<&'static Module>>>;
+    static MODULES: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+    let compiled = MODULES
+        .lock()
+        .unwrap()
+        .entry(name.to_owned())
+        .or_default()
+        .clone();
+    *compiled.get_or_init(|| compile(&Source::file(format!("{}/{name}", folder())).include(folder())))
+}
+
+/// The kernels of a source, as [`module`]. One at a time: the first one compiles the grid itself.
+pub fn compile(source: &Source) -> Option<&'static Module> {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _alone = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
+    match source.compile() {
+        Ok(module) => Some(Box::leak(Box::new(module))),
+        Err(grid::Error::NotRun(why)) => {
+            println!("not run, because {why}");
+            None
+        }
+        Err(wrong) => panic!("{wrong}"),
+    }
 }
 
 /// The emulated grid, or a GPU in its place.
@@ -32,6 +64,7 @@ pub struct EmulatedGrid {
     pub changed: Option<(String, &'static Module)>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
+    pub constants: Arc<Constants>,
 }
 
 impl EmulatedGrid {
@@ -39,7 +72,7 @@ impl EmulatedGrid {
     pub fn new() -> Option<Arc<Self>> {
         let gpu = launcher(device());
         if gpu.is_none() {
-            sources::module("clouds.cu")?;
+            module("clouds.cu")?;
         }
         let grid = Self {
             gpu,
@@ -56,6 +89,19 @@ impl EmulatedGrid {
             ..self.clone()
         })
     }
+
+    /// Whether any kernel was launched.
+    pub fn is_used(&self) -> bool {
+        !self.launched.lock().unwrap().is_empty()
+    }
+
+    /// Fails if one of `kernels` was not launched.
+    pub fn assert_launched(&self, kernels: &[&str]) {
+        let launched = self.launched.lock().unwrap();
+        for kernel in kernels {
+            assert!(launched.contains(*kernel), "{kernel} was not launched");
+        }
+    }
 }
 
 impl std::fmt::Debug for EmulatedGrid {
@@ -66,23 +112,20 @@ impl std::fmt::Debug for EmulatedGrid {
 
 impl Launcher for EmulatedGrid {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
+        self.launched.lock().unwrap().insert(kernel.to_owned());
         if let Some(gpu) = &self.gpu {
-            gpu.launch(source, kernel, grid, arguments)?;
-            self.launched.lock().unwrap().insert(kernel.to_owned());
-            return Ok(());
+            return gpu.launch(source, kernel, grid, arguments);
         }
         let module = match &self.changed {
             Some((name, module)) if name == source => module,
-            _ => sources::module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
+            _ => module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
         };
-        let reads_only = |index| module.reads_only(kernel, index);
-        check_memory(kernel, arguments, &reads_only)?;
-        let mut memory = Memory::new();
-        let (mut passed, mut written) = (Vec::new(), Vec::new());
+        let mut memory = Uploads::default();
+        let mut passed = Vec::new();
         for (i, argument) in arguments.iter().enumerate() {
             passed.push(match *argument {
-                Argument::Tensor(t) => upload(&mut memory, t, (!reads_only(i)).then_some(&mut written))?,
-                Argument::Table(rows) => table(&mut memory, rows, &mut written)?,
+                Argument::Tensor(t) => memory.tensor(t, !module.reads_only(kernel, i))?,
+                Argument::Table(rows) => memory.table(rows)?,
                 Argument::Null => Arg::Null,
                 Argument::I32(v) => Arg::value(v),
                 Argument::U32(v) => Arg::value(v),
@@ -94,10 +137,9 @@ impl Launcher for EmulatedGrid {
         }
         let (blocks, threads) = (Dim(grid.blocks), Dim(grid.threads));
         module
-            .launch(kernel, blocks, threads, grid.shared, &mut memory, &passed)
+            .launch(kernel, blocks, threads, grid.shared, &mut memory.memory, &passed)
             .map_err(|fault| Error::msg(format!("{kernel}: {fault}")))?;
-        self.launched.lock().unwrap().insert(kernel.to_owned());
-        written.into_iter().try_for_each(|back| back(&memory))
+        memory.written.iter().try_for_each(|back| back(&memory.memory))
     }
 
     /// NaN, or the least integer: values that no test expects.
@@ -114,40 +156,23 @@ impl Launcher for EmulatedGrid {
         .copy()
     }
 
+    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
+        self.constants.tensor(values, device)
+    }
+
     fn tf32(&self) -> bool {
         self.tf32
     }
 }
 
-/// Here each argument has memory of its own. On a GPU a tensor that is passed twice has not.
-fn check_memory(kernel: &str, arguments: &[Argument], reads_only: &dyn Fn(usize) -> bool) -> Result<()> {
-    let mut homes: HashMap<(usize, usize), bool> = HashMap::new();
-    let tensors = arguments
-        .iter()
-        .enumerate()
-        .flat_map(|(i, argument)| match argument {
-            Argument::Tensor(t) => vec![(*t, !reads_only(i))],
-            Argument::Table(rows) => rows.iter().flatten().flatten().map(|t| (*t, true)).collect(),
-            _ => Vec::new(),
-        });
-    for (tensor, write) in tensors {
-        if homes
-            .insert(home(tensor), write)
-            .is_some_and(|before| before || write)
-        {
-            bail!("{kernel}: a tensor that it writes is passed twice");
-        }
-    }
-    Ok(())
-}
-
-/// The address of a tensor's storage, and where the tensor begins in it.
-fn home(t: &Tensor) -> (usize, usize) {
-    let (storage, layout) = t.storage_and_layout();
-    (
-        std::ptr::from_ref::<Storage>(&*storage).addr(),
-        layout.start_offset(),
-    )
+/// The tensors of a launch, copied to the grid's memory.
+#[derive(Default)]
+struct Uploads {
+    memory: Memory,
+    /// Whether the kernel may write to a tensor, by the tensor's storage and where it begins in it.
+    homes: HashMap<(usize, usize), bool>,
+    /// Each copies what the kernel wrote into a tensor.
+    written: Vec<Box<dyn Fn(&Memory) -> Result<()>>>,
 }
 
 /// One parameter, as in multi_tensor.cuh.
@@ -164,61 +189,64 @@ struct Parameter {
 struct Tensors([Parameter; TENSORS]);
 impl Element for Tensors {}
 
-fn table(memory: &mut Memory, rows: &[[Option<&Tensor>; 4]], written: &mut Vec<Back>) -> Result<Arg> {
-    let mut tensors = Tensors::zeroed();
-    for (parameter, row) in tensors.0.iter_mut().zip(rows) {
-        for (address, t) in parameter.of.iter_mut().zip(row) {
-            if let Some(t) = t {
-                let buffer = copy::<f32>(memory, t)?;
-                *address = memory.address(buffer, 0);
-                written.push(back(t, buffer));
-                parameter.n = t.elem_count() as u64;
-            }
+impl Uploads {
+    fn tensor(&mut self, t: &Tensor, write: bool) -> Result<Arg> {
+        match t.dtype() {
+            DType::F32 => self.buffer::<f32>(t, write).map(|b| argument(b, write)),
+            DType::F64 => self.buffer::<f64>(t, write).map(|b| argument(b, write)),
+            DType::BF16 => self.buffer::<bf16>(t, write).map(|b| argument(b, write)),
+            DType::F16 => self.buffer::<f16>(t, write).map(|b| argument(b, write)),
+            DType::U32 => self.buffer::<u32>(t, write).map(|b| argument(b, write)),
+            DType::I32 => self.buffer::<i32>(t, write).map(|b| argument(b, write)),
+            DType::I64 => self.buffer::<i64>(t, write).map(|b| argument(b, write)),
+            dtype => bail!("no kernel takes a tensor of {dtype:?}"),
         }
     }
-    Ok(Arg::value(tensors))
-}
 
-/// Copies what a kernel wrote into a tensor.
-type Back = Box<dyn FnOnce(&Memory) -> Result<()>>;
+    fn table(&mut self, rows: &[[Option<&Tensor>; 4]]) -> Result<Arg> {
+        let mut tensors = Tensors::zeroed();
+        for (parameter, row) in tensors.0.iter_mut().zip(rows) {
+            for (address, t) in parameter.of.iter_mut().zip(row) {
+                if let Some(t) = t {
+                    let buffer = self.buffer::<f32>(t, true)?;
+                    *address = self.memory.address(buffer, 0);
+                    parameter.n = t.elem_count() as u64;
+                }
+            }
+        }
+        Ok(Arg::value(tensors))
+    }
 
-fn upload(memory: &mut Memory, t: &Tensor, written: Option<&mut Vec<Back>>) -> Result<Arg> {
-    match t.dtype() {
-        DType::F32 => upload_as::<f32>(memory, t, written),
-        DType::F64 => upload_as::<f64>(memory, t, written),
-        DType::BF16 => upload_as::<bf16>(memory, t, written),
-        DType::F16 => upload_as::<f16>(memory, t, written),
-        DType::U32 => upload_as::<u32>(memory, t, written),
-        DType::I32 => upload_as::<i32>(memory, t, written),
-        DType::I64 => upload_as::<i64>(memory, t, written),
-        dtype => bail!("no kernel takes a tensor of {dtype:?}"),
+    fn buffer<T: WithDType + Element>(&mut self, t: &Tensor, write: bool) -> Result<Buffer<T>> {
+        if !t.is_contiguous() {
+            bail!("a kernel's argument has the strides {:?}", t.stride());
+        }
+        let (storage, layout) = t.storage_and_layout();
+        let home = (
+            std::ptr::from_ref::<Storage>(&*storage).addr(),
+            layout.start_offset(),
+        );
+        drop(storage);
+        // Here each argument has memory of its own. On a GPU a tensor that is passed twice has not.
+        let before = self.homes.insert(home, write);
+        if before.is_some_and(|before| before || write) {
+            bail!("a tensor that a kernel writes is passed twice");
+        }
+        let buffer = self.memory.upload(&t.flatten_all()?.to_vec1::<T>()?);
+        if write {
+            let to = t.clone();
+            self.written.push(Box::new(move |memory| {
+                let values = Tensor::new(memory.download(buffer), &Device::Cpu)?;
+                to.flatten_all()?.slice_set(&values, 0, 0)
+            }));
+        }
+        Ok(buffer)
     }
 }
 
-fn upload_as<T: WithDType + Element>(
-    memory: &mut Memory,
-    t: &Tensor,
-    written: Option<&mut Vec<Back>>,
-) -> Result<Arg> {
-    let buffer = copy::<T>(memory, t)?;
-    let Some(written) = written else {
-        return Ok(Arg::read(buffer));
-    };
-    written.push(back(t, buffer));
-    Ok(Arg::write(buffer))
-}
-
-fn copy<T: WithDType + Element>(memory: &mut Memory, t: &Tensor) -> Result<Buffer<T>> {
-    if !t.is_contiguous() {
-        bail!("a kernel's argument has the strides {:?}", t.stride());
+fn argument<T: Element>(buffer: Buffer<T>, write: bool) -> Arg {
+    match write {
+        true => Arg::write(buffer),
+        false => Arg::read(buffer),
     }
-    Ok(memory.upload(&t.flatten_all()?.to_vec1::<T>()?))
-}
-
-fn back<T: WithDType + Element>(t: &Tensor, buffer: Buffer<T>) -> Back {
-    let to = t.clone();
-    Box::new(move |memory| {
-        let values = Tensor::new(memory.download(buffer), &Device::Cpu)?;
-        to.flatten_all()?.slice_set(&values, 0, 0)
-    })
 }

@@ -9,21 +9,21 @@ use crate::cases::Widest;
 use crate::common::{Values, random};
 use crate::emulated::EmulatedGrid;
 
-/// What a search leaves.
-#[derive(Debug)]
-struct Found {
-    /// The keys after the filter and what follows it, and those of a plain search.
-    keys: [Vec<Vec<i64>>; 2],
-    candidates: u32,
-}
-
-/// Searches in both ways.
+/// Searches with the filter, then without it.
 #[derive(Debug)]
 struct Compared {
     grid: Arc<EmulatedGrid>,
-    /// Candidates for which the list has room; all if none.
+    /// Candidates for which the list has room; as many as the operator has if none.
     capacity: Option<u32>,
     found: Mutex<Option<Found>>,
+}
+
+/// The keys after the filter and what follows it, those of a plain search, and the number of candidates.
+#[derive(Debug)]
+struct Found {
+    filtered: Vec<Vec<i64>>,
+    plain: Vec<Vec<i64>>,
+    candidates: u32,
 }
 
 impl Launcher for Compared {
@@ -35,27 +35,20 @@ impl Launcher for Compared {
             }
         }
         self.grid.launch(source, kernel, grid, &own)?;
-        let [operands @ .., keys, n, k, parts, count, capacity] = arguments else {
-            return Ok(());
-        };
-        let ("widest_f32", Argument::Tensor(keys), Argument::Tensor(count)) = (kernel, keys, count) else {
-            return Ok(());
-        };
-        let expected = keys.zeros_like()?;
-        let plain = [
-            Argument::Tensor(&expected),
-            *n,
-            *k,
-            *parts,
-            Argument::Null,
-            *capacity,
-        ];
-        self.grid
-            .launch(source, kernel, grid, &[operands, &plain].concat())?;
-        *self.found.lock().unwrap() = Some(Found {
-            keys: [keys.to_vec2()?, expected.to_vec2()?],
-            candidates: count.to_scalar()?,
-        });
+        // The operands, the keys, three sizes, the number of candidates, and the capacity of their list.
+        if let ("widest_f32", &[.., Argument::Tensor(keys), _, _, _, Argument::Tensor(count), _]) =
+            (kernel, arguments)
+        {
+            let plain = keys.zeros_like()?;
+            own[arguments.len() - 6] = Argument::Tensor(&plain);
+            own[arguments.len() - 2] = Argument::Null;
+            self.grid.launch(source, kernel, grid, &own)?;
+            *self.found.lock().unwrap() = Some(Found {
+                filtered: keys.to_vec2()?,
+                plain: plain.to_vec2()?,
+                candidates: count.to_scalar()?,
+            });
+        }
         Ok(())
     }
 
@@ -81,8 +74,8 @@ fn searched(
 }
 
 /// Whether there are as few candidates as are worth a filter: for each cloud and channel one or some.
-fn are_few(candidates: u32, layer: &Widest) -> bool {
-    let each = f64::from(candidates) / (layer.lengths.len() * layer.n) as f64;
+fn are_few(found: &Found, layer: &Widest) -> bool {
+    let each = f64::from(found.candidates) / (layer.lengths.len() * layer.n) as f64;
     println!("{each:.1} candidates for each cloud and channel");
     (1.0..16.0).contains(&each)
 }
@@ -90,15 +83,8 @@ fn are_few(candidates: u32, layer: &Widest) -> bool {
 /// What the layer computes, and whether the filter leaves few candidates.
 pub fn outcome(layer: &Widest, capacity: Option<u32>, grid: &Arc<EmulatedGrid>) -> Values {
     let (mut values, found) = searched(layer, capacity, grid)?;
-    values.push(vec![f64::from(u8::from(are_few(found.candidates, layer)))]);
+    values.push(vec![f64::from(u8::from(are_few(&found, layer)))]);
     Ok(values)
-}
-
-/// Compares the filter with a plain search; returns the candidates.
-fn compare(layer: &Widest, capacity: Option<u32>) -> Option<u32> {
-    let (_, found) = searched(layer, capacity, &EmulatedGrid::new()?).unwrap();
-    assert_eq!(found.keys[0], found.keys[1]);
-    Some(found.candidates)
 }
 
 /// Full f32 values, behind a ReLU as in the network.
@@ -108,14 +94,6 @@ pub fn layer() -> Widest {
     layer.w = random(22, layer.w.len());
     layer.gamma = random(23, layer.n);
     layer
-}
-
-#[test]
-fn the_filter_is_bit_identical_to_a_plain_search() {
-    let layer = layer();
-    if let Some(candidates) = compare(&layer, None) {
-        assert!(are_few(candidates, &layer), "{candidates}");
-    }
 }
 
 /// Clouds of points that differ by less than the filter's bound, so that each point is a candidate.
@@ -153,25 +131,24 @@ pub fn tight() -> Widest {
     }
 }
 
+/// Few candidates, a maximum that takes the whole bound, a full list, and values that are no numbers: after the last two, the
+/// plain search runs.
 #[test]
-fn a_maximum_that_takes_the_whole_bound_is_found() {
-    let layer = tight();
+fn the_filter_is_bit_identical_to_a_plain_search() {
     let Some(grid) = EmulatedGrid::new() else { return };
-    let (_, found) = searched(&layer, None, &grid).unwrap();
-    assert_eq!(found.keys[0], found.keys[1]);
-    // A key ends in the complement of the row.
-    let rows = found.keys[0]
-        .iter()
-        .map(|keys| keys.iter().map(|key| !*key as u32).collect::<Vec<_>>());
-    assert_eq!(rows.collect::<Vec<_>>(), [[3; 40], [7; 40]]);
-}
-
-#[test]
-fn a_full_list_or_values_that_are_no_numbers_fall_back_to_the_plain_search() {
-    compare(&layer(), Some(10));
     let mut bad = layer();
     bad.a[5 * bad.k] = f32::NAN;
     bad.w[3] = f32::INFINITY;
     bad.gamma[7] = 0.0;
-    compare(&bad, None);
+    let cases = [(layer(), None), (tight(), None), (layer(), Some(10)), (bad, None)];
+    let found = cases.map(|(layer, capacity)| {
+        let (_, found) = searched(&layer, capacity, &grid).unwrap();
+        assert_eq!(found.filtered, found.plain);
+        found
+    });
+    assert!(are_few(&found[0], &layer()));
+    // A key ends in the complement of the row.
+    let rows = |keys: &Vec<i64>| keys.iter().map(|key| !*key as u32).collect::<Vec<_>>();
+    let rows: Vec<_> = found[1].filtered.iter().map(rows).collect();
+    assert_eq!(rows, [[3; 40], [7; 40]]);
 }

@@ -1,7 +1,7 @@
 //! Kernels with one mistake each (`known_bad.toml`): the tests must see it, by a fault of the grid or by a wrong value.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use candle_core::{DType, Result};
 use grid::Source;
@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::cases::*;
 use crate::common::{Case, Values, each_in_parallel, errors, greatest};
-use crate::emulated::{EmulatedGrid, device};
-use crate::sources::{compile, folder};
+use crate::emulated::{EmulatedGrid, compile, device, folder};
 use crate::{filter, low_precision, optimizers};
 
 /// How a mistake is seen.
@@ -47,66 +46,66 @@ struct Groups {
 
 /// What the kernels leave that `name` stands for.
 fn run(name: &str, grid: &Arc<EmulatedGrid>) -> Values {
-    let all = |cases: &[Case]| {
-        let values = cases.iter().map(|case| case.on(grid, DType::F32));
-        Ok(values.collect::<Result<Vec<_>>>()?.concat())
-    };
     // More rows than warps, then fewer warps than lanes.
-    let losses = [[33, 40], [2, 40]].map(|sizes| entropy(sizes, true));
-    match name {
-        "losses" => all(&losses),
-        "biases and losses" => Ok([all(&[linear_layer([33, 35])])?, all(&losses)?].concat()),
-        "T-Nets" => all(&[
+    let losses = || [[33, 40], [2, 40]].map(|sizes| entropy(sizes, true));
+    let layer = |lengths: &[usize], n, k, relu| Widest::new(lengths, n, k, relu).case();
+    let cases: Vec<Case> = match name {
+        "losses" => losses().into(),
+        "biases and losses" => [linear_layer([33, 35])].into_iter().chain(losses()).collect(),
+        "T-Nets" => vec![
             transformed(33),
             penalty([2, 33]),
             penalty([70, 3]),
             plus_identity([3, 13]),
-        ]),
-        "padding" => all(&[padding(60)]),
-        "dropout" => all(&[dropped([1000, 3], [1, 3])]),
-        "many biases" => all(&[linear_layer(many::LINEAR)]),
-        "many logits" => all(&[entropy(many::LOGITS, true)]),
-        "many padded" => all(&[padding(many::PADDED)]),
-        "many matrices" => all(&[plus_identity(many::MATRICES)]),
-        "batch norm" => all(&[normalised([150, 33], true, 0.0)]),
+        ],
+        "padding" => vec![padding(60)],
+        "dropout" => vec![dropped([1000, 3], [1, 3])],
+        "many biases" => vec![linear_layer(many::LINEAR)],
+        "many logits" => vec![entropy(many::LOGITS, true)],
+        "many padded" => vec![padding(many::PADDED)],
+        "many matrices" => vec![plus_identity(many::MATRICES)],
+        "batch norm" => vec![normalised([150, 33], true, 0.0)],
         // Two groups of rows, and two tiles of inputs.
-        "covariance" => all(&[Widest::new(&[5, 70], 70, 67, true).case()]),
+        "covariance" => vec![layer(&[5, 70], 70, 67, true)],
         "widest layer" => {
             // Two tiles of rows, two chunks of inputs, and more channels than a block has threads.
             let mut layer = Widest::new(&[5, 40], 300, 20, true);
             // The channel of γ = 0 passes the ReLU.
             layer.beta[150] = 1.0;
-            all(&[layer.case()])
+            vec![layer.case()]
         }
         "widest layer in bf16" => {
             // Two tiles of a cloud, each of two chunks, so that a copy writes to a buffer that was read before.
             let mut layer = Widest::new(&[33, 150], 74, 72, false);
             layer.gamma = vec![1.0; 74];
-            layer.case().on(grid, DType::BF16)
+            return layer.case().on(grid, DType::BF16);
         }
         // With more inputs than outputs the product is stored.
-        "stored maximum" => all(&[Widest::new(&[5, 35], 35, 36, false).case()]),
+        "stored maximum" => vec![layer(&[5, 35], 35, 36, false)],
         "filter" => {
             // Rounded values, exact ones, those that need the whole bound, and more candidates than threads.
             let exact = Widest::new(&[33, 150], 80, 72, true);
             let layers = [filter::layer(), exact, filter::tight(), filter::crowded()];
             let left = layers.iter().map(|layer| filter::outcome(layer, None, grid));
-            Ok(left.collect::<Result<Vec<_>>>()?.concat())
+            return Ok(left.collect::<Result<Vec<_>>>()?.concat());
         }
         // More candidates than the list has room for.
-        "full list" => filter::outcome(&filter::layer(), Some(10), grid),
-        "optimizers" => optimizers::stepped(grid),
-        "norms" => optimizers::norms(grid),
-        "norm of many" => optimizers::norm_of_many(grid),
-        "step in bf16" => low_precision::step_as_autocast(grid),
-        "evaluation in bf16" => low_precision::evaluation(grid),
+        "full list" => return filter::outcome(&filter::layer(), Some(10), grid),
+        "optimizers" => return optimizers::stepped(grid),
+        "norms" => return optimizers::norms(grid),
+        "norm of many" => return optimizers::norm_of_many(grid),
+        "step in bf16" => return low_precision::step_as_autocast(grid),
+        "evaluation in bf16" => return low_precision::evaluation(grid),
         _ => panic!("there is no run {name}"),
-    }
+    };
+    let values = cases.iter().map(|case| case.on(grid, DType::F32));
+    Ok(values.collect::<Result<Vec<_>>>()?.concat())
 }
 
 /// A grid with a mistake in the source `name`, by its `file`; none where this machine cannot compile it.
 fn changed(name: &str, file: &str, Mistake(_, from, to, _): &Mistake) -> Option<EmulatedGrid> {
     let read = |file: &str| std::fs::read_to_string(format!("{}/{file}", folder())).unwrap();
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let mut text = read(file);
     assert_eq!(text.matches(from).count(), 1, "places of `{from}` in {file}");
     text = text.replace(from, to);
@@ -117,16 +116,11 @@ fn changed(name: &str, file: &str, Mistake(_, from, to, _): &Mistake) -> Option<
         text = source.replace(include.expect("the source includes the header"), &text);
     }
     let beside = Path::new(&folder()).join(name).parent().unwrap().to_owned();
-    let source = Source::text(last(name), text).include(beside).include(folder());
+    let source = Source::text(&last(name), text).include(beside).include(folder());
     Some(EmulatedGrid {
         changed: Some((name.to_owned(), compile(&source)?)),
         ..EmulatedGrid::default()
     })
-}
-
-/// The last part of a path.
-fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// What is said of a mistake that is not seen as it should be.
@@ -157,14 +151,12 @@ fn mistakes_are_seen() {
     let expected: Vec<OnceLock<Vec<Vec<f64>>>> = groups.iter().map(|_| OnceLock::new()).collect();
     let each = groups.iter().zip(&expected);
     let each = each.flat_map(|(group, expected)| group.mistakes.iter().map(move |m| (group, m, expected)));
-    let all_missed = std::sync::Mutex::new(Vec::new());
+    let all_missed = Mutex::new(Vec::new());
     each_in_parallel(each.collect(), |(group, mistake, expected)| {
         let expected = expected.get_or_init(|| run(&group.run, &right).unwrap());
         assert!(expected.iter().flatten().all(|v| v.is_finite()), "{}", group.run);
-        all_missed
-            .lock()
-            .unwrap()
-            .extend(missed(group, mistake, expected));
+        let missed = missed(group, mistake, expected);
+        all_missed.lock().unwrap().extend(missed);
     });
     let all_missed = all_missed.into_inner().unwrap();
     assert!(all_missed.is_empty(), "{}", all_missed.join("\n"));

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, ensure};
 use candle_core::{DType, Device as Cpu, Tensor};
 use canopy::kernels::{Lowering, Operator, Pass, each};
 use canopy::model::Kind;
@@ -10,12 +11,15 @@ use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, BF16, FP16, Format, TF32, round_to};
 use canopy::train::{Loss, short::Learner};
 
-use crate::common::Values;
+use crate::common::{Values, flat};
 use crate::emulated::EmulatedGrid;
-use crate::step::{Run, batch, small, steps};
+use crate::step::{Run, batch, evaluate, network};
 
 /// Outputs of the widest layers, those before a maximum, of the small models.
 const WIDEST: usize = 64;
+
+/// Clouds of a batch.
+const CLOUDS: usize = 6;
 
 /// The emulation of autocast, rounded where the kernels round: the product before a maximum is not stored, so neither it nor
 /// its weight's gradient is rounded, and neither are gradients of biases; layers, maxima and dropout leave rounded values.
@@ -57,23 +61,26 @@ impl Lowering for AsKernels {
     }
 }
 
-fn as_kernels(format: Format) -> Option<Arc<dyn Lowering>> {
-    Some(Arc::new(AsKernels {
-        format,
-        emulated: Autocast::emulated(format),
-    }))
-}
-
-/// In `dtype` on `grid`.
-fn real(dtype: DType, grid: &Arc<EmulatedGrid>) -> Run {
+/// In the emulation, on the CPU.
+fn as_kernels(format: Format, scale: Option<f64>) -> Run {
+    let emulated = Autocast::emulated(format);
     Run {
-        grid: Some(grid.clone()),
-        lowering: Some(Arc::new(Autocast::real(dtype))),
-        scale: None,
+        grid: None,
+        lowering: Some(Arc::new(AsKernels { format, emulated })),
+        scale,
     }
 }
 
-/// In f32 on `grid`, which rounds to tf32.
+/// In `dtype` on `grid`.
+fn real(dtype: DType, grid: &Arc<EmulatedGrid>, scale: Option<f64>) -> Run {
+    Run {
+        grid: Some(grid.clone()),
+        lowering: Some(Arc::new(Autocast::real(dtype))),
+        scale,
+    }
+}
+
+/// In f32 on a grid that rounds to tf32. There candle's own products stay in f32: only the search before a maximum is in tf32.
 fn in_tf32(grid: &EmulatedGrid) -> Run {
     Run {
         grid: Some(grid.in_tf32(true)),
@@ -84,26 +91,20 @@ fn in_tf32(grid: &EmulatedGrid) -> Run {
 /// Named values that steps leave.
 type Outcome = [(String, Vec<f64>)];
 
-/// ‖a − b‖/‖b‖ of each group of tensors: the losses, all gradients of a step, and so on.
+/// ‖a − b‖/‖b‖ of each group of tensors: the losses, all gradients of a step, and so on. A group's tensors follow each other.
 fn apart(a: &Outcome, b: &Outcome) -> Vec<(String, f64)> {
-    let mut groups: Vec<(String, [Vec<f64>; 2])> = Vec::new();
-    for ((name, a), (_, b)) in a.iter().zip(b) {
-        let name = name.split(" of ").next().unwrap();
+    let group = |name: &str| name.split(" of ").next().unwrap_or_default().to_owned();
+    let joined = |values: &Outcome| values.iter().flat_map(|(_, v)| v.clone()).collect::<Vec<_>>();
+    let groups = |values: &'_ Outcome| {
+        let groups = values.chunk_by(|(a, _), (b, _)| group(a) == group(b));
+        groups.map(|of| (group(&of[0].0), joined(of))).collect::<Vec<_>>()
+    };
+    let pairs = groups(a).into_iter().zip(groups(b));
+    let differences = pairs.map(|((name, a), (_, b))| {
         assert!(a.iter().all(|a| a.is_finite()), "{name}: {a:?}");
-        let at = groups
-            .iter()
-            .position(|group| group.0 == name)
-            .unwrap_or(groups.len());
-        if at == groups.len() {
-            groups.push((name.to_owned(), Default::default()));
-        }
-        groups[at].1[0].extend(a);
-        groups[at].1[1].extend(b);
-    }
-    groups
-        .into_iter()
-        .map(|(name, [a, b])| (name, off(&a, &b)))
-        .collect()
+        (name, off(&a, &b))
+    });
+    differences.collect()
 }
 
 /// ‖a − b‖/‖b‖.
@@ -112,19 +113,23 @@ fn off(a: &[f64], b: &[f64]) -> f64 {
     norm(&mut a.iter().zip(b).map(|(a, b)| a - b)) / norm(&mut b.iter().copied()).max(1e-15)
 }
 
-/// Compares two steps and an evaluation by `run` with the emulation. Returns the first group that differs by more than a share of
-/// what rounding changes.
-fn check(kind: Kind, format: Format, run: &Run) -> Result<(), String> {
-    let on_cpu = |lowering: Option<Arc<dyn Lowering>>| {
-        let run = Run {
-            grid: None,
-            lowering,
-            scale: run.scale,
-        };
-        steps(kind, 2, CLOUDS, &run)
+/// Compares two steps and an evaluation by the kernels in `dtype` with the emulation. Returns the first group that differs by more
+/// than a share of what rounding changes.
+fn check(
+    kind: Kind,
+    (dtype, format, scale): (DType, Format, Option<f64>),
+    grid: &Arc<EmulatedGrid>,
+) -> Result<()> {
+    let steps = |run: &Run| run.steps(kind, 2, CLOUDS);
+    let (found, expected) = (
+        steps(&real(dtype, grid, scale)),
+        steps(&as_kernels(format, scale)),
+    );
+    let full = Run {
+        scale,
+        ..Run::default()
     };
-    let (found, expected) = (steps(kind, 2, CLOUDS, run), on_cpu(as_kernels(format)));
-    let rounding = apart(&on_cpu(None), &expected);
+    let rounding = apart(&steps(&full), &expected);
     for ((name, off), (_, rounding)) in apart(&found, &expected).into_iter().zip(rounding) {
         println!(
             "{kind}, {}: {name}: {off:.1e}, rounding changes {rounding:.1e}",
@@ -140,18 +145,15 @@ fn check(kind: Kind, format: Format, run: &Run) -> Result<(), String> {
             // Then the weights differ a little, and in fp16 many round to other numbers.
             _ => 2.0 * rounding,
         };
-        if off > most + 1e-9 {
-            return Err(format!(
-                "{name} differs by {off:e}, and rounding changes {rounding:e}"
-            ));
-        }
+        ensure!(
+            off <= most + 1e-9,
+            "{name} differs by {off:e}, and rounding changes {rounding:e}"
+        );
     }
     Ok(())
 }
 
-const CLOUDS: usize = 6;
-
-/// The first loss scales: with the last one, gradients overflow.
+/// Dtypes and formats with their first loss scale: with the last one, gradients overflow.
 const SCALES: [(DType, Format, Option<f64>); 4] = [
     (DType::BF16, BF16, None),
     (DType::F16, FP16, None),
@@ -161,15 +163,10 @@ const SCALES: [(DType, Format, Option<f64>); 4] = [
 
 #[test]
 fn two_steps_and_an_evaluation_round_as_autocast() {
-    for (dtype, format, scale) in SCALES {
+    for scale in SCALES {
         for kind in [Kind::Full, Kind::Vanilla] {
             let Some(grid) = EmulatedGrid::new() else { return };
-            let run = Run {
-                scale,
-                ..real(dtype, &grid)
-            };
-            check(kind, format, &run).unwrap_or_else(|e| panic!("{kind}, {dtype:?}, scale {scale:?}: {e}"));
-            let launched = grid.launched.lock().unwrap();
+            check(kind, scale, &grid).unwrap_or_else(|e| panic!("{kind}, {scale:?}: {e}"));
             for kernel in [
                 "widest",
                 "widest_dx",
@@ -178,45 +175,29 @@ fn two_steps_and_an_evaluation_round_as_autocast() {
                 "dropout",
                 "add_bias",
             ] {
-                let kernel = format!("{kernel}_{}", dtype.as_str());
-                assert!(launched.contains(&kernel), "{kernel} was not launched");
+                grid.assert_launched(&[&format!("{kernel}_{}", scale.0.as_str())]);
             }
-            assert!(launched.contains("cross_entropy_f32"));
+            grid.assert_launched(&["cross_entropy_f32"]);
         }
     }
 }
 
 /// 1 if steps in bf16 round as autocast, otherwise 0.
 pub fn step_as_autocast(grid: &Arc<EmulatedGrid>) -> Values {
-    let rounded = check(Kind::Vanilla, BF16, &real(DType::BF16, grid));
+    let rounded = check(Kind::Vanilla, SCALES[0], grid);
     Ok(vec![vec![f64::from(u8::from(rounded.is_ok()))]])
 }
 
 /// The logits of an evaluation in bf16.
 pub fn evaluation(grid: &Arc<EmulatedGrid>) -> Values {
-    Ok(evaluated(Kind::Vanilla, &real(DType::BF16, grid)))
-}
-
-/// On the grid, candle's own products stay in f32: only the search before a maximum is in tf32.
-#[test]
-fn tf32_changes_a_step_by_its_rounding() {
-    let Some(grid) = EmulatedGrid::new() else { return };
-    let run = in_tf32(&grid);
-    let [found, full] = [&run, &Run::default()].map(|run| steps(Kind::Vanilla, 1, CLOUDS, run));
-    for (name, off) in apart(&found, &full) {
-        println!("tf32: {name}: {off:.1e}");
-        if name.contains("loss") {
-            assert!(off > 0.0 && off < TF32.epsilon(), "{off:e}");
-        }
-    }
-    assert!(run.grid.unwrap().launched.lock().unwrap().contains("widest_tf32"));
+    Ok(evaluated(Kind::Vanilla, &real(DType::BF16, grid, None)))
 }
 
 /// Logits of evaluations by a network that was trained on the CPU in f32, batch by batch: of clouds of one length, and of different
 /// lengths. Its linear layers have biases of 0, because the kernels round a product and then its sum with the bias, the emulation the sum
 /// alone.
 fn evaluated(kind: Kind, run: &Run) -> Vec<Vec<f64>> {
-    let model = small(kind);
+    let model = network(kind, 16, &Cpu::Cpu);
     let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
     let labels = Tensor::from_iter((0..CLOUDS as u32).map(|i| i % 3), &Cpu::Cpu).unwrap();
     let mut learner = Learner::new(model, optimizer, Loss::CROSS_ENTROPY);
@@ -228,14 +209,16 @@ fn evaluated(kind: Kind, run: &Run) -> Vec<Vec<f64>> {
             bias.set(&bias.zeros_like().unwrap()).unwrap();
         }
     }
+    let learner = Learner {
+        model: learner.model,
+        ..run.learner(kind)
+    };
     let real = (0..CLOUDS as u32 * 20).map(|i| f32::from(u8::from(i % 20 < 9 + i / 20)));
     let mask = Tensor::from_iter(real, &Cpu::Cpu).unwrap();
     let mask = mask.reshape((CLOUDS, 20)).unwrap();
     let of_batch = |seed| {
-        let points = batch(seed, CLOUDS);
-        let equal = run.evaluate(&learner.model, &points, None);
-        let different = run.evaluate(&learner.model, &points, Some(&mask));
-        [equal, different].concat()
+        let logits = [None, Some(&mask)].map(|mask| evaluate(&learner, &batch(seed, CLOUDS), mask));
+        logits.iter().flat_map(flat).collect()
     };
     (9..14).map(of_batch).collect()
 }
@@ -245,14 +228,10 @@ fn evaluations_round_as_autocast() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for kind in [Kind::Full, Kind::Vanilla] {
         let full = evaluated(kind, &Run::default());
-        for (dtype, format) in [(DType::BF16, BF16), (DType::F16, FP16)] {
+        for (dtype, format, _) in &SCALES[..2] {
             let (suffix, grid) = (dtype.as_str(), grid.in_tf32(false));
-            let found = evaluated(kind, &real(dtype, &grid));
-            let emulated = Run {
-                lowering: as_kernels(format),
-                ..Run::default()
-            };
-            let expected = evaluated(kind, &emulated);
+            let found = evaluated(kind, &real(*dtype, &grid, None));
+            let expected = evaluated(kind, &as_kernels(*format, None));
             // The CPU and the kernels add in another order, so a sum between two numbers of the format may be rounded up by one
             // and down by the other. That is rare: most batches have no such sum, on any CPU.
             let batches = found.iter().zip(&full).zip(&expected);
@@ -263,19 +242,15 @@ fn evaluations_round_as_autocast() {
             shares.sort_by(f64::total_cmp);
             let (most, all) = (shares[shares.len() / 2], shares[shares.len() - 1]);
             assert!(most <= 0.1 && all < 1.0, "{kind}, {suffix}: {shares:?}");
-            let launched = grid.launched.lock().unwrap();
-            for kernel in [
-                format!("widest_{suffix}"),
-                format!("normalise_{suffix}"),
-                // Points have no low precision yet.
-                "gather_rows_f32".to_owned(),
-                "running_factors".to_owned(),
-            ] {
-                assert!(launched.contains(&kernel), "{kernel} was not launched");
+            for kernel in ["widest", "normalise"] {
+                grid.assert_launched(&[&format!("{kernel}_{suffix}")]);
             }
-            assert!(kind == Kind::Vanilla || launched.contains(&format!("transform_{suffix}")));
+            // Points have no low precision yet.
+            grid.assert_launched(&["gather_rows_f32", "running_factors"]);
+            if kind == Kind::Full {
+                grid.assert_launched(&[&format!("transform_{suffix}")]);
+            }
         }
-        // On the grid, candle's own products stay in f32: only the search before a maximum is in tf32.
         let changes = off(&evaluated(kind, &in_tf32(&grid)).concat(), &full.concat());
         println!("{kind}, tf32 in the search: {changes:.1e}");
         assert!(

@@ -1,7 +1,8 @@
 //! Each operator at odd sizes and in each dtype, against f64 and its CPU twin: values and gradients.
 
 use candle_core::{DType, Device as Cpu, Tensor, Var};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::device::{Argument, Grid, Launcher};
+use canopy::kernels::{Pass, cross_entropy, max_points};
 
 use crate::cases::*;
 use crate::common::*;
@@ -64,7 +65,7 @@ fn the_widest_layer_keeps_its_maximum_and_its_gradient() {
     each_in_parallel(all, |(case, dtype, tf32, kernel)| {
         let grid = grid.in_tf32(tf32);
         case.check(&grid, dtype);
-        assert!(grid.launched.lock().unwrap().contains(kernel), "{kernel}");
+        grid.assert_launched(&[kernel]);
     });
 }
 
@@ -74,9 +75,9 @@ fn evaluations_of_layers_match_f64() {
     for (widths, max) in WIDTHS {
         let case = layers(widths, max, &LENGTHS);
         let plain = Pass::eval().plain(true);
-        let expected = case.forward(DType::F64, &Cpu::Cpu, &plain).unwrap();
+        let expected = case.outcome(DType::F32, DType::F64, &Cpu::Cpu, &plain).unwrap();
         let pass = Pass::eval().with_launcher(grid.clone());
-        let found = case.forward(DType::F32, device(), &pass).unwrap();
+        let found = case.outcome(DType::F32, DType::F32, device(), &pass).unwrap();
         for (found, expected) in found.iter().zip(&expected) {
             close(&format!("evaluation of {widths:?}"), found, expected, 1e-5);
         }
@@ -86,16 +87,59 @@ fn evaluations_of_layers_match_f64() {
 #[test]
 fn a_label_that_is_no_class_makes_the_loss_nan() {
     let Some(grid) = EmulatedGrid::new() else { return };
-    let operator = |v: &[Var], pass: &Pass| {
-        let labels = Tensor::new(&[1_u32, 3], v[0].device())?;
-        Ok(vec![cross_entropy(&on_tape(&v[0], pass)?, &labels, 0.0, None)?])
-    };
-    let case = case(
-        "cross_entropy",
-        &"a label 3 of 3",
-        &[&[2, 3]],
-        1,
-        Box::new(operator),
-    );
+    let case = Case::new("cross_entropy", "a label 3 of 3", &[&[2, 3]], |x, _, _| {
+        let labels = Tensor::new(&[1_u32, 3], x.device())?;
+        Ok(vec![cross_entropy(x, &labels, 0.0, None)?])
+    });
     assert!(case.on(&grid, DType::F32).unwrap()[0][0].is_nan());
+}
+
+/// The kernels of the maximum over a cloud's points: clouds of different lengths, equal values and NaN. Value, and the gradient at
+/// the first arg-max alone.
+#[test]
+fn the_first_of_equals_takes_the_gradient() {
+    let Some(grid) = EmulatedGrid::new() else { return };
+    let (starts, clouds, rows, n) = ([0, 1, 3, 36, 1036], 4, 1036, 35);
+    // Few different values, so that many are equal.
+    let few = |v: &f32| (v * 20.0).round() / 4.0;
+    let mut x: Vec<f32> = random(6, rows * n).iter().map(few).collect();
+    x[(3 + 20) * n + 1] = f32::NAN;
+    x[(3 + 30) * n + 1] = f32::NAN;
+    x[2] = f32::NEG_INFINITY;
+    let on_cpu = |values: &[f32]| Tensor::from_slice(values, (values.len() / n, n), &Cpu::Cpu).unwrap();
+    for dtype in DTYPES {
+        let points = Var::from_tensor(&on_cpu(&x)).unwrap();
+        let g = on_cpu(&rounded(dtype, &random(7, clouds * n)));
+        let tops = starts.windows(2).map(|range| {
+            let cloud = points.narrow(0, range[0], range[1] - range[0]).unwrap();
+            max_points(&cloud.unsqueeze(0).unwrap()).unwrap()
+        });
+        let top = Tensor::cat(&tops.collect::<Vec<_>>(), 0).unwrap();
+        let gradients = (&top * &g).unwrap().sum_all().unwrap().backward().unwrap();
+
+        let input = |t: &Tensor| t.to_device(device()).unwrap().to_dtype(dtype).unwrap();
+        let output = |rows: usize, dtype| grid.output(&[rows, n], dtype).unwrap();
+        let (y, at, dx) = (
+            output(clouds, dtype),
+            output(clouds, DType::I32),
+            output(rows, dtype),
+        );
+        let starts = Tensor::new(&starts.map(|start| start as i32), device()).unwrap();
+        let launch = |kernel: &str, threads, tensors: [&Tensor; 4]| {
+            let blocks = [2, clouds as u32, 1];
+            let shape = Grid {
+                blocks,
+                threads,
+                shared: 0,
+            };
+            let arguments = [&tensors.map(Argument::Tensor)[..], &[Argument::I32(n as i32)]].concat();
+            let kernel = format!("{kernel}_{}", dtype.as_str());
+            grid.launch("max_points.cu", &kernel, shape, &arguments).unwrap();
+        };
+        launch("max_points", [32, 8, 1], [&input(&points), &starts, &y, &at]);
+        launch("max_points_backward", [64, 1, 1], [&input(&g), &at, &starts, &dx]);
+        let same = |(a, b): (f64, f64)| a == b || a.is_nan() && b.is_nan();
+        assert!(flat(&y).into_iter().zip(flat(&top)).all(same), "{dtype:?}");
+        assert_eq!(flat(&dx), flat(gradients.get(&points).unwrap()), "{dtype:?}");
+    }
 }

@@ -12,19 +12,9 @@ use crate::cases::{LENGTHS, WIDTHS, layers};
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
 
-/// Sums of two ranks that are threads. If one panics, the other gets an error.
+/// Sums of two ranks that are threads: the ways to the other rank, and from it. If one panics, the other gets an error.
 #[derive(Debug)]
-struct Sums(Mutex<Ends>);
-
-/// To the other rank, and from it.
-type Ends = (Sender<Vec<f64>>, Receiver<Vec<f64>>);
-
-impl Sums {
-    fn both() -> [Arc<Self>; 2] {
-        let ((to_second, from_first), (to_first, from_second)) = (channel(), channel());
-        [(to_second, from_second), (to_first, from_first)].map(|ends| Arc::new(Self(Mutex::new(ends))))
-    }
-}
+struct Sums(Mutex<(Sender<Vec<f64>>, Receiver<Vec<f64>>)>);
 
 impl SumOverRanks for Sums {
     fn sum(&self, values: &mut [f64]) -> Result<()> {
@@ -41,32 +31,35 @@ impl SumOverRanks for Sums {
 fn synchronised_batch_norm_is_that_of_the_whole_batch() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for (widths, max) in WIDTHS {
-        let whole = layers(widths, max, &LENGTHS);
+        let outputs = if max { LENGTHS.len() } else { LENGTHS.iter().sum() };
+        let mut whole = layers(widths, max, &LENGTHS);
+        whole.g = Some(random(100, outputs * widths[2]));
         let plain = Pass::train(1, 0).plain(true);
         let expected = whole.outcome(DType::F32, DType::F64, &Cpu::Cpu, &plain).unwrap();
         // The first rank has two clouds.
         let split = LENGTHS[0] + LENGTHS[1];
-        let of_rank = |rank: usize, sums: Arc<Sums>| {
-            let clouds = [&LENGTHS[..2], &LENGTHS[2..]][rank];
-            let mut own = layers(widths, max, clouds);
+        let of_rank = |rank: usize, sums: Sums| {
+            let mut own = layers(widths, max, [&LENGTHS[..2], &LENGTHS[2..]][rank]);
             own.inputs[1..].clone_from_slice(&whole.inputs[1..]);
-            let part = |values: &[f32], at: usize| match rank {
-                0 => values[..at].to_vec(),
-                _ => values[at..].to_vec(),
+            let part = |values: &[f32], at: usize| {
+                let (first, second) = values.split_at(at);
+                [first, second][rank].to_vec()
             };
             own.inputs[0].0 = part(&whole.inputs[0].0, split * widths[0]);
-            own.g = part(&whole.g, if max { 2 } else { split } * widths[2]);
+            let of_first = if max { 2 } else { split };
+            own.g = whole.g.as_ref().map(|g| part(g, of_first * widths[2]));
             let pass = Pass::train(1, 0).with_launcher(grid.clone()).shared(Share {
                 rank,
                 world_size: 2,
-                sums: Some(sums),
+                sums: Some(Arc::new(sums)),
             });
             own.outcome(DType::F32, DType::F32, device(), &pass).unwrap()
         };
-        let (of_rank, [first, second]) = (&of_rank, Sums::both());
+        let ((to_second, from_first), (to_first, from_second)) = (channel(), channel());
+        let ranks = [(0, (to_second, from_second)), (1, (to_first, from_first))];
         let [first, second] = thread::scope(|scope| {
-            let ranks = [(0, first), (1, second)];
-            let ranks = ranks.map(|(rank, sums)| scope.spawn(move || of_rank(rank, sums)));
+            let of_rank = &of_rank;
+            let ranks = ranks.map(|(rank, ends)| scope.spawn(move || of_rank(rank, Sums(Mutex::new(ends)))));
             ranks.map(|rank| rank.join().unwrap())
         });
         for (i, expected) in expected.iter().enumerate() {
@@ -83,6 +76,5 @@ fn synchronised_batch_norm_is_that_of_the_whole_batch() {
             }
         }
     }
-    let launched = grid.launched.lock().unwrap();
-    assert!(launched.contains("fold_statistics") && launched.contains("backward_f32"));
+    grid.assert_launched(&["fold_statistics", "backward_f32"]);
 }

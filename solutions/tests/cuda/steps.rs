@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use candle_core::{DType, Device as Cpu, Tensor};
-use canopy::kernels::{Pass, cross_entropy};
+use canopy::kernels::{Lowering, cross_entropy, device::Launcher};
 use canopy::model::Kind;
 use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, GradScaler, LossScaling, Precision};
@@ -12,7 +12,7 @@ use canopy::train::{Loss, short::Learner};
 
 use crate::common::{flat, greatest, report};
 use crate::emulated::{EmulatedGrid, device};
-use crate::step::{network, points};
+use crate::step::{evaluate, network, points};
 
 const STEPS: u64 = 10;
 
@@ -29,28 +29,28 @@ fn tolerance(precision: Precision) -> f64 {
 /// precision.
 fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) -> Result<Vec<f64>> {
     let place = grid.map_or(&Cpu::Cpu, |_| device());
-    let emulated = grid.is_some() && place.is_cpu();
+    let emulated = grid.filter(|_| place.is_cpu());
     let (width, sizes) = match device().is_cpu() {
         true => (16, [8, 12]),
         false => (2, [32, 256]),
     };
-    let model = network(kind, width, place);
-    let optimizer = OptimConfig::adamw().build(model.params())?;
     // The emulated grid has the formats of a GPU, over tensors of the CPU.
+    let real = |dtype| Some(Arc::new(Autocast::real(dtype)) as Arc<dyn Lowering>);
     let lowering = match precision {
-        Precision::Tf32 if emulated => None,
-        Precision::Bf16 if emulated => Some(Arc::new(Autocast::real(DType::BF16)) as Arc<_>),
-        Precision::Fp16 if emulated => Some(Arc::new(Autocast::real(DType::F16)) as Arc<_>),
+        Precision::Tf32 if emulated.is_some() => None,
+        Precision::Bf16 if emulated.is_some() => real(DType::BF16),
+        Precision::Fp16 if emulated.is_some() => real(DType::F16),
         precision => precision.lowering(place),
     };
+    let model = network(kind, width, place);
+    let optimizer = OptimConfig::adamw().build(model.params())?;
+    let scaler = LossScaling::Auto.scaler(precision);
     let mut learner = Learner {
         clip: 1.0,
         lowering,
-        scaler: LossScaling::Auto
-            .scaler(precision)
-            .map(|s| Box::new(GradScaler::new(s)) as Box<_>),
+        scaler: scaler.map(|rule| Box::new(GradScaler::new(rule)) as _),
         // On a GPU, the trainer finds its kernels itself.
-        launcher: grid.filter(|_| emulated).map(|grid| grid.clone() as Arc<_>),
+        launcher: emulated.map(|grid| grid.clone() as Arc<dyn Launcher>),
         ..Learner::new(model, optimizer, Loss::USUAL)
     };
     let labels = Tensor::from_iter((0..sizes[0] as u32).map(|i| i % 3), place)?;
@@ -59,11 +59,7 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
         let loss = learner.step((&points(step, sizes, place), &labels), 1e-4)?;
         losses.extend(flat(&loss));
     }
-    let mut pass = Pass::eval().lowered(learner.lowering.clone());
-    if let Some(launcher) = &learner.launcher {
-        pass = pass.with_launcher(launcher.clone());
-    }
-    let logits = learner.model.forward(&points(STEPS, sizes, place), &pass)?.logits;
+    let logits = evaluate(&learner, &points(STEPS, sizes, place), None);
     losses.extend(flat(&cross_entropy(&logits, &labels, 0.1, None)?));
     Ok(losses)
 }
@@ -71,18 +67,17 @@ fn losses(kind: Kind, precision: Precision, grid: Option<&Arc<EmulatedGrid>>) ->
 fn compare(kind: Kind, precision: Precision) {
     // On a GPU, tf32 is a setting of the whole process.
     static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = device()
-        .is_cuda()
-        .then(|| ALONE.lock().unwrap_or_else(PoisonError::into_inner));
+    let lock = || ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = device().is_cuda().then(lock);
     let Some(grid) = EmulatedGrid::new() else { return };
     let grid = grid.in_tf32(precision == Precision::Tf32);
-    let found = losses(kind, precision, Some(&grid));
+    let found = losses(kind, precision, Some(&grid)).unwrap();
     candle_core::cuda::set_gemm_reduced_precision_f32(false);
-    if device().is_cpu() && grid.launched.lock().unwrap().is_empty() {
-        println!("not run, because a pass in {precision} launches no kernels on the emulated grid");
-        return;
-    }
-    let (found, expected) = (found.unwrap(), losses(kind, precision, None).unwrap());
+    assert!(
+        !device().is_cpu() || grid.is_used(),
+        "a pass in {precision} launches no kernels"
+    );
+    let expected = losses(kind, precision, None).unwrap();
     let worst = greatest(found.iter().zip(&expected).map(|(f, e)| (f - e).abs() / e.abs()));
     let allowed = tolerance(precision);
     assert!(

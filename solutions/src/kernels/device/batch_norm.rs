@@ -49,25 +49,15 @@ pub(super) fn statistics(kernels: &Kernels, y: &Tensor) -> Result<[Tensor; 2]> {
 /// The factors of a layer `[4, n]` from the statistics of its product over `rows` rows, which move the running ones.
 pub(super) fn fold(
     kernels: &Kernels,
-    [mean, var]: &[Tensor; 2],
+    statistics: [&Tensor; 2],
     rows: usize,
     bn: &BatchNorm,
 ) -> Result<Tensor> {
-    let n = mean.elem_count();
+    let ([mean, var], n, rows) = (statistics, statistics[0].elem_count(), rows as f64);
     let factors = kernels.output(&[4, n], DType::F32)?;
-    let arguments = args![
-        mean,
-        var,
-        &bn.gamma,
-        &bn.beta,
-        rows as f64,
-        bn.eps,
-        bn.momentum,
-        &factors,
-        &bn.mean,
-        &bn.var,
-        n,
-    ];
+    let numbers = args![mean, var, &bn.gamma, &bn.beta, rows, bn.eps, bn.momentum];
+    let written = args![&factors, &bn.mean, &bn.var, n];
+    let arguments = [&numbers[..], &written].concat();
     kernels.launch(SOURCE, "fold_statistics", Grid::each(n), &arguments)?;
     Ok(factors)
 }
@@ -114,7 +104,7 @@ impl Target {
         if let Some(sums) = &sums {
             (moments, rows) = of_all_ranks(&**sums, &moments, rows)?;
         }
-        let factors = fold(&kernels, &moments, rows, bn)?;
+        let factors = fold(&kernels, moments.each_ref(), rows, bn)?;
         let out = normalise(&kernels, &yp, &factors, relu)?;
         let inputs = [y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
         Ok(self.record(&inputs, out, || {

@@ -142,17 +142,11 @@ macro_rules! args {
 }
 pub(super) use args;
 
-/// A launcher, with what all operators need of it.
-#[derive(Clone, Debug)]
-pub(super) struct Kernels(pub Arc<dyn Launcher>);
+pub(super) type Kernels = Arc<dyn Launcher>;
 
-impl Kernels {
-    pub fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        self.0.launch(source, kernel, grid, arguments)
-    }
-
+impl dyn Launcher {
     /// Launches the form of `kernel` for tensors of `dtype`.
-    pub fn launch_for(
+    pub(super) fn launch_for(
         &self,
         dtype: DType,
         source: &str,
@@ -164,12 +158,8 @@ impl Kernels {
         self.launch(source, &kernel, grid, arguments)
     }
 
-    pub fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
-        self.0.output(shape, dtype)
-    }
-
     /// As [`Self::output`], of the shape and dtype of `x`.
-    pub fn output_like(&self, x: &Tensor) -> Result<Tensor> {
+    pub(super) fn output_like(&self, x: &Tensor) -> Result<Tensor> {
         self.output(x.dims(), x.dtype())
     }
 }
@@ -193,7 +183,7 @@ pub(super) fn plain(x: &Tensor) -> Result<Tensor> {
 pub(super) fn starts(kernels: &Kernels, clouds: &[Range<usize>], device: &Device) -> Result<Tensor> {
     let ends = clouds.iter().map(|cloud| cloud.end as i32);
     let starts: Vec<i32> = std::iter::once(0).chain(ends).collect();
-    kernels.0.constant(&starts, device)
+    kernels.constant(&starts, device)
 }
 
 /// Rows of the longest cloud.

@@ -1,12 +1,15 @@
-//! Layers of linear+BN+ReLU: a product by cuBLAS, and batch norm with ReLU by our kernels.
+//! Layers of linear+BN+ReLU and the maximum after them: products by cuBLAS, all else by our kernels.
 
 use std::ops::Range;
 
-use candle_core::{Result, Tensor};
+use candle_core::{DType, Result, Tensor};
 
 use super::batch_norm::{normalise, running_factors};
+use super::launch::{Grid, args, plain, starts};
 use super::target::Target;
 use crate::kernels::{MlpLayer, Pass};
+
+const MAX_POINTS: &str = "max_points.cu";
 
 impl Target {
     /// As [`crate::kernels::shared_mlp`] or, with clouds, [`crate::kernels::shared_mlp_max`]; the caller has checked the
@@ -51,5 +54,28 @@ impl Target {
                 layer.relu,
             ),
         }
+    }
+
+    /// x `[points of all clouds, n]` → `[clouds, n]`; of equal points the first takes the gradient.
+    fn max_points(&self, x: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
+        let ((rows, n), xp) = (x.dims2()?, plain(x)?);
+        let starts = starts(&self.kernels, clouds, x.device())?;
+        let y = self.kernels.output(&[clouds.len(), n], x.dtype())?;
+        let at = self.kernels.output(&[clouds.len(), n], DType::I32)?;
+        let arguments = args![&xp, &starts, &y, &at, n];
+        let grid = Grid::new([n.div_ceil(32), clouds.len(), 1], [32, 8, 1]);
+        self.kernels
+            .launch_for(x.dtype(), MAX_POINTS, "max_points", grid, &arguments)?;
+        let (kernels, clouds) = (self.kernels.clone(), clouds.len());
+        Ok(self.record(&[x], y, || {
+            Box::new(move |g, _| {
+                let dx = kernels.output(&[rows, n], g.dtype())?;
+                let arguments = args![g, &at, &starts, &dx, n];
+                let blocks = (rows * n).div_ceil(clouds * 1024).min(64);
+                let grid = Grid::new([blocks, clouds, 1], [256, 1, 1]);
+                kernels.launch_for(g.dtype(), MAX_POINTS, "max_points_backward", grid, &arguments)?;
+                Ok(vec![Some(dx)])
+            })
+        }))
     }
 }

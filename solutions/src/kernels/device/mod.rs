@@ -16,13 +16,10 @@ mod batch_norm;
 mod constants;
 #[cfg(feature = "cuda")]
 mod cuda;
-mod dropout;
 mod launch;
 mod layers;
-mod linear;
-mod loss;
-mod max_points;
 mod multi_tensor;
+mod operators;
 mod search;
 mod target;
 mod transform;

@@ -1,10 +1,8 @@
 //! Optimizer steps over all parameters in one launch, and unscaling, overflow and norm of all gradients in another.
 
-use std::sync::Arc;
-
 use candle_core::{DType, Result, Tensor, bail};
 
-use super::launch::{Argument, Grid, Kernels, Launcher, TENSORS, args};
+use super::launch::{Argument, Grid, Kernels, TENSORS, args};
 use crate::kernels::steps::{AdamStep, LarsStep, SgdStep};
 
 const GRADIENTS: &str = "gradients.cu";
@@ -43,21 +41,15 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    fn new(
-        kernels: &Kernels,
-        weights: Option<&[&'a Tensor]>,
-        grads: &[&'a Tensor],
-        states: [Option<&[&'a Tensor]>; 2],
-    ) -> Result<Self> {
-        let lists = [weights, Some(grads), states[0], states[1]];
+    /// Of the tensors [weights, gradients, state, state].
+    fn new(kernels: &Kernels, lists: [Option<&[&'a Tensor]>; 4]) -> Result<Self> {
+        let grads = lists[1].unwrap_or_default();
         let fits = |list: &&[&Tensor]| {
             list.len() == grads.len() && list.iter().zip(grads).all(|(t, g)| t.dims() == g.dims())
         };
         if !lists.iter().flatten().all(fits) {
-            bail!(
-                "multi-tensor step: expected gradients and states of the {} parameters' shapes",
-                weights.map_or(grads.len(), <[_]>::len)
-            );
+            let count = lists[0].map_or(grads.len(), <[_]>::len);
+            bail!("multi-tensor step: expected gradients and states of the {count} parameters' shapes");
         }
         let Some(first) = grads.first() else {
             bail!("multi-tensor step: there are no gradients");
@@ -73,14 +65,11 @@ impl<'a> Table<'a> {
             blocks += count;
         }
         begin.push(blocks);
+        let row = |i: usize| lists.map(|list| Some(list?[i]));
+        let pieces = kernels.constant(&pieces, first.device())?;
         Ok(Self {
-            rows: (0..grads.len())
-                .map(|i| lists.map(|list| Some(list?[i])))
-                .collect(),
-            pieces: kernels
-                .0
-                .constant(&pieces, first.device())?
-                .reshape((blocks, 3))?,
+            rows: (0..grads.len()).map(row).collect(),
+            pieces: pieces.reshape((blocks, 3))?,
             begin,
         })
     }
@@ -102,30 +91,27 @@ impl<'a> Table<'a> {
 
 impl MultiTensor {
     /// By the kernels that `launcher` runs.
-    pub fn new(launcher: Arc<dyn Launcher>) -> Self {
-        Self(Kernels(launcher))
+    pub fn new(launcher: Kernels) -> Self {
+        Self(launcher)
     }
 
     /// For tensors on a GPU. None without one, or if a tensor is not contiguous f32.
     pub(in crate::kernels) fn of<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> Option<Self> {
         let mut tensors = tensors.into_iter().peekable();
-        let kernels = super::target::of_gpu(tensors.peek()?)?;
+        let kernels = super::launcher(tensors.peek()?.device())?;
         let serves = |t: &Tensor| t.device().is_cuda() && t.dtype() == DType::F32 && t.is_contiguous();
         tensors.all(serves).then_some(Self(kernels))
     }
 
     /// Norm and overflow of the gradients divided by `scale`, and the factor that unscales them and clips them to
     /// `max_norm`; 0: they are not clipped. Changes nothing, and does not wait.
-    ///
-    /// # Errors
-    /// Returns an error if there are no gradients.
     pub fn norm(&self, grads: &[&Tensor], scale: f64, max_norm: f64) -> Result<Norm> {
-        let table = Table::new(&self.0, None, grads, [None; 2])?;
-        let partial = self.0.output(&[table.blocks()], DType::F64)?;
+        let table = Table::new(&self.0, [None, Some(grads), None, None])?;
+        let blocks = table.blocks();
+        let partial = self.0.output(&[blocks], DType::F64)?;
         let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
         let result = self.0.output(&[3], DType::F32)?;
         let (inverse_scale, max_norm) = (scale.recip() as f32, max_norm as f32);
-        let blocks = table.blocks();
         let more = args![inverse_scale, max_norm, blocks, &partial, &arrived, &result];
         table.launch(&self.0, GRADIENTS, "unscale_and_norm", &more)?;
         Ok(Norm(result))
@@ -136,66 +122,40 @@ impl MultiTensor {
         let outputs = grads.iter().map(|g| self.0.output_like(g));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let to: Vec<&Tensor> = outputs.iter().collect();
-        let table = Table::new(&self.0, None, grads, [Some(&to), None])?;
+        let table = Table::new(&self.0, [None, Some(grads), Some(&to), None])?;
         table.launch(&self.0, GRADIENTS, "scale_gradients", &args![&norm.0])?;
         Ok(outputs)
     }
 
-    /// As [`crate::kernels::multi_tensor::adam`].
-    ///
-    /// # Errors
-    /// Returns an error if lists differ in length or shapes, or if there are no parameters.
-    pub fn adam(
-        &self,
-        params: &[&Tensor],
-        grads: &[&Tensor],
-        [mean, square]: [&[&Tensor]; 2],
-        s: &AdamStep,
-    ) -> Result<()> {
-        let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s)?;
+    /// As [`crate::kernels::multi_tensor::adam`], of weights, gradients, means and squares.
+    pub fn adam(&self, lists: [&[&Tensor]; 4], s: &AdamStep) -> Result<()> {
+        let (table, factors) = (Table::new(&self.0, lists.map(Some))?, self.factors(s)?);
         table.launch(&self.0, STEPS, "adam", &args![&factors])
     }
 
-    /// As [`crate::kernels::multi_tensor::lamb`], and as [`Self::adam`].
-    pub fn lamb(
-        &self,
-        params: &[&Tensor],
-        grads: &[&Tensor],
-        [mean, square]: [&[&Tensor]; 2],
-        s: &AdamStep,
-    ) -> Result<()> {
-        let table = Table::new(&self.0, Some(params), grads, [Some(mean), Some(square)])?;
-        let factors = self.factors(s)?;
+    /// As [`crate::kernels::multi_tensor::lamb`], of weights, gradients, means and squares.
+    pub fn lamb(&self, lists: [&[&Tensor]; 4], s: &AdamStep) -> Result<()> {
+        let (table, factors) = (Table::new(&self.0, lists.map(Some))?, self.factors(s)?);
         let sums = self.0.output(&[table.blocks(), 2], DType::F64)?;
-        let more = args![&factors, &sums];
-        table.launch(&self.0, STEPS, "lamb_moments", &more)?;
-        let more = args![&factors, &sums];
-        table.launch(&self.0, STEPS, "lamb_apply", &more)
+        ["lamb_moments", "lamb_apply"]
+            .into_iter()
+            .try_for_each(|kernel| table.launch(&self.0, STEPS, kernel, &args![&factors, &sums]))
     }
 
-    /// As [`crate::kernels::multi_tensor::sgd`], and as [`Self::adam`].
-    pub fn sgd(&self, params: &[&Tensor], grads: &[&Tensor], buffer: &[&Tensor], s: &SgdStep) -> Result<()> {
-        let table = Table::new(&self.0, Some(params), grads, [Some(buffer), None])?;
+    /// As [`crate::kernels::multi_tensor::sgd`], of weights, gradients and velocities.
+    pub fn sgd(&self, [w, g, v]: [&[&Tensor]; 3], s: &SgdStep) -> Result<()> {
+        let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
         let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
         let more = args![lr, momentum, weight_decay, s.nesterov, s.gradient_factor];
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
-    /// One step of LARS (You, Gitman, Ginsburg 2017), and as [`Self::adam`].
-    pub fn lars(
-        &self,
-        params: &[&Tensor],
-        grads: &[&Tensor],
-        velocity: &[&Tensor],
-        s: &LarsStep,
-    ) -> Result<()> {
-        let table = Table::new(&self.0, Some(params), grads, [Some(velocity), None])?;
-        let factor = s.gradient_factor;
-        let sums = match s.adapted {
-            true => Some(self.0.output(&[table.blocks(), 2], DType::F64)?),
-            false => None,
-        };
+    /// One step of LARS (You, Gitman, Ginsburg 2017), of weights, gradients and velocities.
+    pub fn lars(&self, [w, g, v]: [&[&Tensor]; 3], s: &LarsStep) -> Result<()> {
+        let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
+        let (factor, blocks) = (s.gradient_factor, table.blocks());
+        let sums = s.adapted.then(|| self.0.output(&[blocks, 2], DType::F64));
+        let sums = sums.transpose()?;
         if let Some(sums) = &sums {
             table.launch(&self.0, STEPS, "lars_norms", &args![factor, sums])?;
         }
@@ -207,18 +167,14 @@ impl MultiTensor {
     /// The factors of Adam's formula, which one thread computes.
     fn factors(&self, s: &AdamStep) -> Result<Tensor> {
         let factors = self.0.output(&[11], DType::F32)?;
-        let arguments = args![
-            s.lr,
-            s.beta1,
-            s.beta2,
-            s.eps,
-            s.weight_decay,
-            s.decoupled,
-            s.step,
-            s.gradient_factor,
-            &factors,
-        ];
-        self.0.launch(STEPS, "adam_factors", Grid::of(1, 1), &arguments)?;
+        let numbers = args![s.lr, s.beta1, s.beta2, s.eps, s.weight_decay];
+        let more = args![s.decoupled, s.step, s.gradient_factor, &factors];
+        self.0.launch(
+            STEPS,
+            "adam_factors",
+            Grid::of(1, 1),
+            &[&numbers[..], &more].concat(),
+        )?;
         Ok(factors)
     }
 }

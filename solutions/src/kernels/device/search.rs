@@ -7,32 +7,35 @@ use super::launch::{Grid, Kernels, args, suffix};
 /// Candidates that the filter may list for each cloud and channel; trees have some four.
 const CANDIDATES: usize = 16;
 
-/// The operands of the widest layer: A `[points, k]`, W `[n, k]`, γ `[n]`, and the clouds' rows.
-pub(super) struct Search<'a> {
-    pub kernels: &'a Kernels,
-    pub a: &'a Tensor,
-    pub w: &'a Tensor,
-    pub gamma: &'a Tensor,
-    /// `[clouds + 1]`.
-    pub starts: &'a Tensor,
+/// The operands of the widest layer.
+pub(super) struct Operands {
+    pub kernels: Kernels,
+    /// `[points, k]`.
+    pub a: Tensor,
+    /// `[n, k]`.
+    pub w: Tensor,
+    /// `[n]`.
+    pub gamma: Tensor,
+    /// The first row of each cloud, and the end of the last one: `[clouds + 1]`.
+    pub starts: Tensor,
     /// Rows of the longest cloud.
     pub longest: usize,
 }
 
-impl Search<'_> {
+impl Operands {
     /// The greatest product with its row, as keys `[clouds, n]`. Of f32 tensors exactly, unless the launcher rounds to tf32.
     pub fn keys(&self) -> Result<Tensor> {
+        let operands = [&self.a, &self.w, &self.gamma];
         match self.a.dtype() {
-            DType::F32 if !self.kernels.0.tf32() => self.filtered(),
-            DType::F32 => self.on_tensor_cores("tf32"),
-            dtype => self.on_tensor_cores(suffix(dtype)?),
+            DType::F32 if !self.kernels.tf32() => self.filtered(),
+            DType::F32 => self.on_tensor_cores("tf32", operands),
+            dtype => self.on_tensor_cores(suffix(dtype)?, operands),
         }
     }
 
-    fn on_tensor_cores(&self, form: &str) -> Result<Tensor> {
-        let keys = self.no_keys()?;
-        let ((n, k), (grid, parts)) = (self.w.dims2()?, self.grid(true)?);
-        let arguments = args![self.a, self.w, self.gamma, self.starts, &keys, n, k, parts];
+    fn on_tensor_cores(&self, form: &str, [a, w, gamma]: [&Tensor; 3]) -> Result<Tensor> {
+        let ((n, k), keys, (grid, parts)) = (w.dims2()?, self.no_keys()?, self.grid(Some(a)));
+        let arguments = args![a, w, gamma, &self.starts, &keys, n, k, parts];
         let kernel = format!("widest_{form}");
         self.kernels
             .launch("shared_mlp/widest.cu", &kernel, grid, &arguments)?;
@@ -43,8 +46,8 @@ impl Search<'_> {
     /// computed in f32.
     fn filtered(&self) -> Result<Tensor> {
         const SOURCE: &str = "filter/filter.cu";
-        let (kernels, a, w, gamma, starts) = (self.kernels, self.a, self.w, self.gamma, self.starts);
-        let ((rows, k), n, clouds) = (a.dims2()?, w.dim(0)?, self.clouds());
+        let (kernels, a, w, gamma, starts) = (&self.kernels, &self.a, &self.w, &self.gamma, &self.starts);
+        let ((rows, k), n) = (a.dims2()?, w.dim(0)?);
         let width = k.next_multiple_of(16) + 16;
         let [rounded, lower, upper] = [rows, n, n].map(|rows| kernels.output(&[rows, width], DType::BF16));
         let (rounded, lower, upper) = (rounded?, lower?, upper?);
@@ -54,19 +57,12 @@ impl Search<'_> {
         let arguments = args![w, gamma, &lower, &upper, n, k];
         kernels.launch(SOURCE, "filter_channels", warps(n), &arguments)?;
 
-        let ones = gamma.ones_like()?;
-        let bounds = Search {
-            a: &rounded,
-            w: &lower,
-            gamma: &ones,
-            ..*self
-        };
-        let (grid, parts) = bounds.grid(true)?;
-        let bounds = bounds.on_tensor_cores("bf16")?;
-        let capacity = clouds * n * CANDIDATES;
+        let bounds = self.on_tensor_cores("bf16", [&rounded, &lower, &gamma.ones_like()?])?;
+        let capacity = bounds.elem_count() * CANDIDATES;
         let list = kernels.output(&[capacity, 3], DType::I32)?;
         let count = Tensor::zeros((), DType::U32, a.device())?;
         let room = u32::try_from(capacity).unwrap_or(u32::MAX);
+        let (grid, parts) = self.grid(Some(&rounded));
         let arguments = args![
             &rounded, &upper, &bounds, starts, &list, &count, room, n, width, parts
         ];
@@ -80,7 +76,7 @@ impl Search<'_> {
         kernels.launch(SOURCE, "filter_exact", grid, &arguments)?;
 
         // All products in f32, unless the candidates fit into the list.
-        let (grid, parts) = self.grid(false)?;
+        let (grid, parts) = self.grid(None);
         let arguments = args![a, w, gamma, starts, &keys, n, k, parts, &count, room];
         kernels.launch("shared_mlp/widest_exact.cu", "widest_f32", grid, &arguments)?;
         Ok(keys)
@@ -95,16 +91,16 @@ impl Search<'_> {
     }
 
     /// The grid of a search, and the number of blocks that share a cloud, so that small batches fill a GPU too. A block has
-    /// 64 channels of two or more tiles of 128 rows on tensor cores, otherwise of 64 rows: it reads its weights once.
-    fn grid(&self, tensor_cores: bool) -> Result<(Grid, usize)> {
-        let ((n, k), clouds) = (self.w.dims2()?, self.clouds());
-        let tiles = self.longest.div_ceil(if tensor_cores { 128 } else { 64 });
+    /// 64 channels of two or more tiles of 128 rows of `rows` on tensor cores, otherwise of 64 rows: it reads its weights once.
+    fn grid(&self, rows: Option<&Tensor>) -> (Grid, usize) {
+        let (n, clouds) = (self.gamma.elem_count(), self.clouds());
+        let tiles = self.longest.div_ceil(if rows.is_some() { 128 } else { 64 });
         let parts = (512 / (n.div_ceil(64) * clouds)).clamp(1, tiles.div_ceil(2));
         let mut grid = Grid::new([n.div_ceil(64), clouds, parts], [256, 1, 1]);
-        if tensor_cores {
-            grid.shared = shared_bytes(k * self.a.dtype().size_in_bytes());
+        if let Some(rows) = rows {
+            grid.shared = shared_bytes(rows.dims()[1] * rows.dtype().size_in_bytes());
         }
-        Ok((grid, parts))
+        (grid, parts)
     }
 }
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use candle_core::{DType, Result, Tensor};
 
-use super::launch::{Kernels, Launcher};
-use crate::kernels::tape::{self, DeviceBackward, Tape};
+use super::launch::Kernels;
+use super::launcher;
+use crate::kernels::tape::{Tape, TensorBackward};
 use crate::kernels::{Pass, SumOverRanks};
 
 /// The launcher of an operator, and the tape of its pass in training.
@@ -72,32 +73,12 @@ impl Target {
         &self,
         inputs: &[&Tensor],
         output: Tensor,
-        backward: impl FnOnce() -> DeviceBackward,
+        backward: impl FnOnce() -> TensorBackward,
     ) -> Tensor {
         if let Some(tape) = &self.tape {
-            tape::record_on_device(tape, inputs, &output, backward);
+            tape.record(inputs, &output, backward);
         }
         output
-    }
-
-    /// As [`crate::kernels::with_backward`].
-    pub fn composed<const N: usize>(
-        &self,
-        inputs: [&Tensor; N],
-        forward: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
-        backward: impl Fn(&Tensor) -> Result<[Tensor; N]> + Send + Sync + 'static,
-    ) -> Result<Tensor> {
-        let detached = inputs.map(Tensor::detach);
-        let output = forward(detached.each_ref())?;
-        Ok(self.record(&inputs, output, || {
-            Box::new(move |g, wanted| {
-                let gradients = backward(g)?;
-                let each = gradients.into_iter().zip(wanted);
-                Ok(each
-                    .map(|(gradient, &wanted)| wanted.then_some(gradient))
-                    .collect())
-            })
-        }))
     }
 }
 
@@ -105,22 +86,8 @@ impl Target {
 const TYPES: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
 
 /// The launcher that the pass was given, or that of the GPU on which `x` is, if `x` is of one of `dtypes`.
-fn kernels(given: Option<&Arc<dyn Launcher>>, x: &Tensor, dtypes: &[DType]) -> Option<Kernels> {
-    match given {
-        Some(launcher) => Some(Kernels(launcher.clone())),
-        None => of_gpu(x).filter(|_| dtypes.contains(&x.dtype())),
-    }
-}
-
-#[cfg(feature = "cuda")]
-pub(super) fn of_gpu(x: &Tensor) -> Option<Kernels> {
-    match x.device() {
-        candle_core::Device::Cuda(gpu) => Some(Kernels(super::cuda::Cuda::of(gpu))),
-        _ => None,
-    }
-}
-
-#[cfg(not(feature = "cuda"))]
-pub(super) fn of_gpu(_: &Tensor) -> Option<Kernels> {
-    None
+fn kernels(given: Option<&Kernels>, x: &Tensor, dtypes: &[DType]) -> Option<Kernels> {
+    given
+        .cloned()
+        .or_else(|| launcher(x.device()).filter(|_| dtypes.contains(&x.dtype())))
 }

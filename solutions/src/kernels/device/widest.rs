@@ -6,7 +6,7 @@ use candle_core::{DType, Result, Tensor};
 
 use super::batch_norm::{Groups, fold, running_factors, statistics};
 use super::launch::{Argument, Grid, Kernels, args, longest, plain, starts};
-use super::search::Search;
+use super::search::Operands;
 use super::target::Target;
 use crate::kernels::{MlpLayer, Pass};
 
@@ -15,11 +15,9 @@ const BACKWARD: &str = "shared_mlp/widest_backward.cu";
 
 /// What the backward pass reads.
 struct Saved {
-    kernels: Kernels,
-    a: Tensor,
-    w: Tensor,
-    gamma: Tensor,
+    of: Operands,
     beta: Tensor,
+    relu: bool,
     /// The mean of each input channel, f64.
     mean: Tensor,
     /// W·S.
@@ -28,9 +26,6 @@ struct Saved {
     /// The normalised value at the arg-max, and its row.
     xhat: Tensor,
     at: Tensor,
-    starts: Tensor,
-    longest: usize,
-    relu: bool,
 }
 
 impl Target {
@@ -42,61 +37,44 @@ impl Target {
         clouds: &[Range<usize>],
         pass: &Pass,
     ) -> Result<Tensor> {
-        let (a, w, kernels) = (plain(x)?, plain(layer.weight)?, self.kernels.clone());
-        let [gamma, beta] = [&layer.bn.gamma, &layer.bn.beta].map(|v| v.as_detached_tensor());
-        let mut statistics = None;
-        let factors = match pass.train {
-            true => {
-                let [mean, ws, of_products @ ..] = covariance(&kernels, &a, &w)?;
-                statistics = Some((mean, ws));
-                fold(&kernels, &of_products, a.dim(0)?, layer.bn)?
-            }
-            false => running_factors(&kernels, layer.bn)?,
+        let (bn, relu, kernels) = (layer.bn, layer.relu, &self.kernels);
+        let of = Operands {
+            kernels: kernels.clone(),
+            a: plain(x)?,
+            w: plain(layer.weight)?,
+            gamma: bn.gamma.as_detached_tensor(),
+            starts: starts(kernels, clouds, x.device())?,
+            longest: longest(clouds),
         };
-        let starts = starts(&kernels, clouds, x.device())?;
-        let (n, longest) = (w.dim(0)?, longest(clouds));
-        let search = Search {
-            kernels: &kernels,
-            a: &a,
-            w: &w,
-            gamma: &gamma,
-            starts: &starts,
-            longest,
+        let (a, w, gamma, beta) = (&of.a, &of.w, &of.gamma, bn.beta.as_detached_tensor());
+        let statistics = pass.train.then(|| covariance(kernels, a, w)).transpose()?;
+        let factors = match &statistics {
+            Some([_, _, mean, var]) => fold(kernels, [mean, var], a.dim(0)?, bn)?,
+            None => running_factors(kernels, bn)?,
         };
-        let keys = search.keys()?;
-        let output = |dtype| kernels.output(&[clouds.len(), n], dtype);
+        let ((n, k), count, keys) = (w.dims2()?, clouds.len(), of.keys()?);
+        let output = |dtype| kernels.output(&[count, n], dtype);
         let (out, xhat, at) = (output(a.dtype())?, output(DType::F32)?, output(DType::I32)?);
-        let (count, k, relu) = (clouds.len(), w.dim(1)?, layer.relu);
         let arguments = args![
-            &keys, &a, &w, &factors, &gamma, &beta, &out, &xhat, &at, count, n, k, relu
+            &keys, a, w, &factors, gamma, &beta, &out, &xhat, &at, count, n, k, relu
         ];
         let (source, grid) = ("shared_mlp/widest_output.cu", Grid::over(n * count));
         kernels.launch_for(a.dtype(), source, "widest_output", grid, &arguments)?;
-        let Some((mean, ws)) = statistics else {
+        let Some([mean, ws, ..]) = statistics else {
             return Ok(out);
         };
-        let inputs = [
-            x,
-            layer.weight,
-            layer.bn.gamma.as_tensor(),
-            layer.bn.beta.as_tensor(),
-        ];
+        let saved = Saved {
+            of,
+            beta,
+            relu,
+            mean,
+            ws,
+            factors,
+            xhat,
+            at,
+        };
+        let inputs = [x, layer.weight, bn.gamma.as_tensor(), bn.beta.as_tensor()];
         Ok(self.record(&inputs, out, || {
-            let saved = Saved {
-                kernels,
-                a,
-                w,
-                gamma,
-                beta,
-                mean,
-                ws,
-                factors,
-                xhat,
-                at,
-                starts,
-                longest,
-                relu,
-            };
             Box::new(move |g, wanted| saved.gradients(g, wanted))
         }))
     }
@@ -116,12 +94,9 @@ fn covariance(kernels: &Kernels, a: &Tensor, w: &Tensor) -> Result<[Tensor; 4]> 
     let arguments = args![&partial, &s, k, groups.count];
     kernels.launch(COVARIANCE, "covariance", Grid::each(k * k), &arguments)?;
     let ws = kernels.output(&[n, k], DType::F32)?;
-    let mean = kernels.output(&[n], DType::F64)?;
-    let var = kernels.output(&[n], DType::F64)?;
-    let (arguments, grid) = (
-        args![w, &s, &a_mean, rows as f64, &ws, &mean, &var, k],
-        Grid::of(n, 64),
-    );
+    let [mean, var] = [(); 2].map(|()| kernels.output(&[n], DType::F64));
+    let (mean, var, grid) = (mean?, var?, Grid::of(n, 64));
+    let arguments = args![w, &s, &a_mean, rows as f64, &ws, &mean, &var, k];
     kernels.launch_for(w.dtype(), COVARIANCE, "channel_statistics", grid, &arguments)?;
     Ok([a_mean, ws, mean, var])
 }
@@ -137,41 +112,36 @@ impl Saved {
 
     /// u·g behind the ReLU `[clouds, n]`, and dβ and dγ `[2, n]`.
     fn masked(&self, g: &Tensor) -> Result<[Tensor; 2]> {
-        let (clouds, n) = g.dims2()?;
-        let ug = self.kernels.output(&[clouds, n], DType::F32)?;
-        let sums = self.kernels.output(&[2, n], DType::F32)?;
+        let ((clouds, n), kernels) = (g.dims2()?, &self.of.kernels);
+        let ug = kernels.output(&[clouds, n], DType::F32)?;
+        let sums = kernels.output(&[2, n], DType::F32)?;
         let (xhat, factors, relu) = (&self.xhat, &self.factors, self.relu);
-        let (gamma, beta) = (&self.gamma, &self.beta);
+        let (gamma, beta) = (&self.of.gamma, &self.beta);
         let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, relu];
         self.launch("widest_masked", Grid::each(n), &arguments)?;
         Ok([ug, sums])
     }
 
     fn of_weight(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
-        let ((clouds, n), k) = (ug.dims2()?, self.w.dim(1)?);
-        let dw = self.kernels.output(&[n, k], DType::F32)?;
-        let arguments = args![
-            ug,
-            &self.at,
-            &self.a,
-            &self.mean,
-            &self.ws,
-            &self.factors,
-            sums,
-            self.inverse_rows(),
-            &dw,
-            clouds,
-            n,
-            k,
-        ];
+        let (clouds, (n, k)) = (ug.dim(0)?, self.of.w.dims2()?);
+        let dw = self.of.kernels.output(&[n, k], DType::F32)?;
+        let (at, a, mean, ws, factors) = (&self.at, &self.of.a, &self.mean, &self.ws, &self.factors);
+        let inverse = self.inverse_rows();
+        let arguments = args![ug, at, a, mean, ws, factors, sums, inverse, &dw, clouds, n, k];
         self.launch("widest_dw", Grid::of(n, 64), &arguments)?;
         Ok(dw)
     }
 
     fn of_input(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
-        let ((clouds, n), (k, kernels)) = (ug.dims2()?, (self.w.dim(1)?, &self.kernels));
-        let (a, w, mean, factors) = (&self.a, &self.w, &self.mean, &self.factors);
-        let (at, starts) = (&self.at, &self.starts);
+        let Operands {
+            kernels,
+            a,
+            w,
+            starts,
+            ..
+        } = &self.of;
+        let (clouds, (n, k)) = (ug.dim(0)?, w.dims2()?);
+        let (at, mean, factors) = (&self.at, &self.mean, &self.factors);
         let quadratic = kernels.output(&[k, k], DType::F32)?;
         let pw = kernels.output(&[k], DType::F32)?;
         let arguments = args![w, factors, sums, self.inverse_rows(), &quadratic, &pw, n, k];
@@ -180,17 +150,17 @@ impl Saved {
         self.launch("widest_quadratic", grid, &arguments)?;
         let dx = kernels.output_like(a)?;
         let arguments = args![a, mean, &quadratic, &pw, w, ug, at, starts, &dx, n, k];
-        let grid = Grid::new([self.longest.div_ceil(32), clouds, k.div_ceil(64)], [256, 1, 1]);
-        self.launch("widest_dx", grid, &arguments)?;
+        let blocks = [self.of.longest.div_ceil(32), clouds, k.div_ceil(64)];
+        self.launch("widest_dx", Grid::new(blocks, [256, 1, 1]), &arguments)?;
         Ok(dx)
     }
 
     fn inverse_rows(&self) -> f32 {
-        1.0 / self.a.dims()[0] as f32
+        1.0 / self.of.a.dims()[0] as f32
     }
 
     fn launch(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        self.kernels
-            .launch_for(self.a.dtype(), BACKWARD, kernel, grid, arguments)
+        let Operands { kernels, a, .. } = &self.of;
+        kernels.launch_for(a.dtype(), BACKWARD, kernel, grid, arguments)
     }
 }
