@@ -13,7 +13,7 @@ use crate::{
     cli::{collective::Collective, launch::mpirun},
     parallel::{
         Algorithm, AllReduce, Cost, Place, Processes,
-        measure::{all_reduce_seconds, messages},
+        measure::{all_reduce_seconds, messages, round_trips},
         ring_all_reduce,
     },
     train::ranks::measure::Start,
@@ -139,7 +139,8 @@ pub fn processes(
             tree_us: 1e6 * seconds.tree,
         });
     }
-    let messages = processes.message_seconds(&*links, &MESSAGES, args.repeats)?;
+    let messages = round_trips(&*links, &MESSAGES, args.repeats)?;
+    links.barrier()?;
     drop(links);
     processes.finish(None);
     let name = match args.collective {
