@@ -15,9 +15,8 @@ fn one_rank_on_a_gpu_sums_tensors_and_averages_gradients_there() {
     let Ok(Ok(device)) = catch_unwind(|| device::open(0)) else {
         return println!("not run, because there is no CUDA device");
     };
-    match nccl::Library::open() {
-        Ok(library) => println!("{}", library.name),
-        Err(why) => return println!("not run, because {why}"),
+    if let Err(why) = nccl::Library::open() {
+        return println!("not run, because {why}");
     }
     let place = Place {
         rank: 0,

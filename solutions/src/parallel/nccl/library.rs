@@ -8,10 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use libloading::Library as Loaded;
 
 /// The names of the library, the preferred one first.
-pub const FILES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
-
-/// The oldest version that can be used, 2.14: older ones do not say what the last error was.
-pub const OLDEST: c_int = 21400;
+const FILES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
 /// A communicator of NCCL.
 pub type Handle = *mut c_void;
@@ -41,8 +38,6 @@ pub struct Library {
         unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status,
     last_error: unsafe extern "C" fn(Handle) -> *const c_char,
     text: unsafe extern "C" fn(Status) -> *const c_char,
-    /// The file and the version, as `libnccl.so.2, NCCL 2.28.3`.
-    pub name: String,
     /// The functions live as long as it is loaded.
     _loaded: Loaded,
 }
@@ -74,23 +69,9 @@ impl Library {
 
     /// Finds the functions of a library that was loaded as `file`.
     fn of(loaded: Loaded, file: &str) -> Result<Self, String> {
-        let missing = |e: libloading::Error| format!("{file} loads, but lacks a function: {e}");
-        let mut version = 0;
-        // SAFETY: the signatures are those of nccl.h.
-        unsafe {
-            let get = loaded
-                .get::<unsafe extern "C" fn(*mut c_int) -> Status>(b"ncclGetVersion\0")
-                .map_err(missing)?;
-            get(&raw mut version);
-        }
-        if version < OLDEST {
-            return Err(format!(
-                "{file} is NCCL {}, but canopy needs NCCL {} or newer: install a newer one",
-                version_text(version),
-                version_text(OLDEST)
-            ));
-        }
-        // SAFETY: as above.
+        let missing =
+            |e: libloading::Error| format!("{file} loads, but lacks a function, install a newer NCCL: {e}");
+        // SAFETY: the signatures are those of nccl.h. NCCL before 2.13 lacks `ncclGetLastError`.
         unsafe {
             Ok(Self {
                 unique_id: *loaded.get(b"ncclGetUniqueId\0").map_err(missing)?,
@@ -99,7 +80,6 @@ impl Library {
                 all_reduce: *loaded.get(b"ncclAllReduce\0").map_err(missing)?,
                 last_error: *loaded.get(b"ncclGetLastError\0").map_err(missing)?,
                 text: *loaded.get(b"ncclGetErrorString\0").map_err(missing)?,
-                name: format!("{file}, NCCL {}", version_text(version)),
                 _loaded: loaded,
             })
         }
@@ -123,11 +103,6 @@ impl Library {
     }
 }
 
-/// 22803 is 2.28.3.
-fn version_text(version: c_int) -> String {
-    format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,12 +111,11 @@ mod tests {
     fn a_library_that_cannot_be_used_is_an_error_that_says_why() {
         let mut cases = vec![("libnccl-is-not-there.so.2", "LD_LIBRARY_PATH")];
         if cfg!(target_os = "linux") {
-            cases.push(("libm.so.6", "ncclGetVersion"));
+            cases.push(("libm.so.6", "ncclGetUniqueId"));
         }
         for (file, why) in cases {
             let error = Library::open_first_of(&[file]).err().unwrap();
             assert!(error.contains(file) && error.contains(why), "{error}");
         }
-        assert_eq!([21400, 22803].map(version_text), ["2.14.0", "2.28.3"]);
     }
 }

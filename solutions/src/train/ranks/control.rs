@@ -1,5 +1,5 @@
-//! The link between ranks for everything except gradients: batch norm's sums, flags, digests, loss and accuracy, and what this
-//! rank is doing.
+//! The links between ranks, and the one for everything except gradients: batch norm's sums, flags, digests, loss and accuracy,
+//! and what this rank is doing.
 
 use std::{
     fmt,
@@ -18,6 +18,15 @@ use crate::{
     parallel::{Collective, gather},
     train::{carrier::ErrorCarrier, memory},
 };
+
+/// One rank's links to the others.
+pub struct Links {
+    pub control: Box<dyn Collective>,
+    pub gradients: Box<dyn Collective>,
+    pub reports: Reports,
+    /// CPU threads of a rank that is a thread; none if it is a process, which has its own.
+    pub threads: Option<usize>,
+}
 
 /// The link for everything except gradients.
 pub struct Control {

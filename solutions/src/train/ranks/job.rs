@@ -10,12 +10,12 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use candle_core::DType;
 
-use super::{Member, RankStats, ending::Reports, identity};
+use super::{Links, Member, RankStats, ending::Reports, identity};
 use crate::{
     kernels::Share,
     model::PointNet,
     parallel::{
-        Algorithm, Collective, Processes, panic_message,
+        Algorithm, Processes, panic_message,
         threads::{group, group_with},
     },
     precision::GradScaler,
@@ -24,15 +24,6 @@ use crate::{
         trainer::to_device,
     },
 };
-
-/// One rank's links to the others.
-pub struct Links {
-    pub control: Box<dyn Collective>,
-    pub gradients: Box<dyn Collective>,
-    pub reports: Reports,
-    /// CPU threads of a rank that is a thread; none if it is a process, which has its own.
-    pub threads: Option<usize>,
-}
 
 /// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns. The threads are not joined: a rank that
 /// stalls must not stall the job.

@@ -18,7 +18,8 @@ mod state;
 mod stats;
 mod weights;
 
+pub(super) use control::Links;
 pub use functions::RankFunctions;
-pub(super) use job::{Links, start_followers};
+pub(super) use job::start_followers;
 pub(super) use member::{Member, Requests};
 pub use stats::{Allocated, RankMemory, RankStats};
