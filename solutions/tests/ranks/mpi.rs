@@ -99,6 +99,7 @@ fn algorithms(links: &dyn Collective) -> Result<()> {
 
 /// Trains over processes, and on rank 0 also over threads, and compares.
 fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
+    type Change<'a> = &'a dyn Fn(&mut Config);
     let low = |config: &mut Config, precision, loss_scale: &str| {
         (config.precision, config.loss_scale) = (precision, loss_scale.parse().unwrap());
         (config.accumulate, config.batch, config.clip) = (2, 20, 0.5);
@@ -107,7 +108,7 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
         low(config, Precision::Fp16, "1024");
         config.zero = zero;
     };
-    let runs: [(&str, &dyn Fn(&mut Config)); 9] = [
+    let runs: [(&str, Change); 9] = [
         ("ZeRO 1, fp16", &|config| fp16(config, 1)),
         ("ZeRO 2, fp16", &|config| fp16(config, 2)),
         ("ZeRO 3, fp16", &|config| fp16(config, 3)),
