@@ -1,7 +1,7 @@
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 
-use super::Collective;
+use super::{Collective, mean_over_ranks};
 
 /// Replaces each gradient by its mean over all ranks. The means are bit-identical on every rank, so ranks with equal
 /// parameters still have equal parameters after an optimizer step.
@@ -16,9 +16,7 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
     for gradient in gradients.iter() {
         flat.extend(gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
     }
-    collective.all_reduce(&mut flat)?;
-    let share = 1.0 / collective.world_size() as f32;
-    flat.iter_mut().for_each(|v| *v *= share);
+    let flat = mean_over_ranks(collective, flat)?;
     let mut rest = &flat[..];
     for gradient in gradients.iter_mut() {
         let (own, after) = rest.split_at(gradient.elem_count());
@@ -26,9 +24,5 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
         *gradient = mean.to_dtype(gradient.dtype())?.to_device(gradient.device())?;
         rest = after;
     }
-    ensure!(
-        rest.is_empty(),
-        "the gradients changed size while they were averaged"
-    );
     Ok(())
 }

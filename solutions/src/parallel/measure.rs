@@ -40,7 +40,7 @@ pub fn messages(sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
 }
 
 /// One rank's side of [`messages`]; ranks other than 0 and 1 take no part.
-pub(super) fn round_trips(link: &dyn Link, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
+pub fn round_trips(link: &dyn Link, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
     let mut times = Vec::new();
     if link.rank() > 1 {
         return Ok(times);
@@ -78,27 +78,44 @@ pub fn all_reduce_seconds(
 ) -> Result<f64> {
     let group = group_with(world, all_reduce, DEADLINE);
     let times = on_ranks(group, |rank| {
-        let mut data = vec![1.0; numbers];
-        let mut times = Vec::new();
-        for _ in 0..=repeats {
-            rank.barrier()?;
-            let began = Instant::now();
-            rank.all_reduce(&mut data)?;
-            rank.barrier()?;
-            times.push(began.elapsed().as_secs_f64());
-        }
-        Ok(median(&times[1..]))
+        let until_all_have_it = |data: &mut Vec<f32>| {
+            rank.all_reduce(data)?;
+            rank.barrier()
+        };
+        timed(&rank, (numbers, repeats), [&until_all_have_it])
     })?;
-    Ok(times.into_iter().fold(0.0, f64::max))
+    Ok(times.as_flattened().iter().copied().fold(0.0, f64::max))
 }
 
-/// How an all-reduce over processes is computed.
-#[cfg(feature = "mpi")]
+/// How an all-reduce is computed.
 pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 
-/// Measures all-reduces of `numbers` f32 numbers over processes, the median of `repeats`: by the `engine`, by its library called
-/// `directly`, and by `ring` and the tree over the messages of `links`. They take turns, so that other work on the machine slows
-/// all of them.
+/// Measures all-reduces of `numbers` numbers by each of `ways`, in seconds: from a barrier, the median of `repeats`. They take
+/// turns, so that other work on the machine slows all of them.
+fn timed<const N: usize>(
+    links: &dyn Collective,
+    (numbers, repeats): (usize, usize),
+    ways: [Computed; N],
+) -> Result<[f64; N]> {
+    let mut data = vec![1.0; numbers];
+    let mut times = [const { Vec::new() }; N];
+    // The first turn warms up and is not counted.
+    for turn in 0..=repeats {
+        for (way, times) in ways.iter().zip(&mut times) {
+            data.fill(1.0);
+            links.barrier()?;
+            let began = Instant::now();
+            way(&mut data)?;
+            if turn > 0 {
+                times.push(began.elapsed().as_secs_f64());
+            }
+        }
+    }
+    Ok(times.map(|times| median(&times)))
+}
+
+/// Measures all-reduces of `numbers` f32 numbers over processes: by the `engine`, by its library called `directly`, and by `ring`
+/// and the tree over the messages of `links`.
 ///
 /// # Errors
 /// Returns an error if an all-reduce fails.
@@ -106,29 +123,12 @@ pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 pub(super) fn over_processes(
     links: &dyn Collective,
     ring: &AllReduce,
-    (numbers, repeats): (usize, usize),
+    size: (usize, usize),
     [engine, directly]: [Computed; 2],
 ) -> Result<Seconds> {
-    let mut data = vec![1.0; numbers];
-    let mut times = [const { Vec::new() }; 4];
-    // The first turn warms up and is not counted.
-    for turn in 0..=repeats {
-        for (which, times) in times.iter_mut().enumerate() {
-            data.fill(1.0);
-            links.barrier()?;
-            let began = Instant::now();
-            match which {
-                0 => engine(&mut data)?,
-                1 => directly(&mut data)?,
-                2 => ring(links, &mut data)?,
-                _ => super::tree_all_reduce(links, &mut data)?,
-            }
-            if turn > 0 {
-                times.push(began.elapsed().as_secs_f64());
-            }
-        }
-    }
-    let [engine, direct, ring, tree] = times.map(|times| median(&times));
+    let tree: Computed = &|data| super::tree_all_reduce(links, data);
+    let ways: [Computed; 4] = [engine, directly, &|data| ring(links, data), tree];
+    let [engine, direct, ring, tree] = timed(links, size, ways)?;
     Ok(Seconds {
         engine,
         direct,

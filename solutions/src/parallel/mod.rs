@@ -8,11 +8,8 @@
 mod algorithm;
 mod arguments;
 mod average;
-mod board;
 mod bucket;
 mod cost;
-#[cfg(feature = "mpi")]
-mod exit;
 mod host_thread;
 mod lost;
 pub mod measure;
@@ -20,11 +17,8 @@ pub mod measure;
 pub mod mpi;
 mod naive;
 pub mod nccl;
-#[cfg(feature = "mpi")]
-mod padded;
 mod place;
 mod processes;
-mod rank;
 mod reducer;
 pub mod ring;
 mod sampler;
@@ -42,18 +36,17 @@ pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
 pub use bucket::{Bucket, BucketSizes, Kind, buckets};
 pub use cost::{Cost, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency};
-pub use host_thread::ReduceBucket;
 pub(crate) use host_thread::panic_message;
 pub use lost::Lost;
 pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
 pub use processes::{Processes, connect};
-pub use rank::Rank;
 pub(crate) use reducer::part_like;
 pub use reducer::{Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
 pub use tensors::{OnTensors, Started};
+pub use threads::Rank;
 pub use tree::{tree_all_reduce, tree_broadcast};
 pub use typed::{gather, gather_json};
 

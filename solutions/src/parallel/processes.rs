@@ -11,10 +11,7 @@ use anyhow::bail;
 #[cfg(feature = "nccl")]
 use candle_core::Device;
 
-use super::{
-    AllReduce, Collective, Place,
-    measure::{Seconds, round_trips},
-};
+use super::{AllReduce, Collective, Place, measure::Seconds};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
@@ -37,9 +34,7 @@ pub trait Processes {
     ///
     /// # Errors
     /// As [`Self::links`].
-    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
-        self.links()
-    }
+    fn gradient_links(&self) -> Result<Box<dyn Collective>>;
 
     /// Names the flag that asks this process to stop, as a launcher does when another rank was killed: then a rank that gives no
     /// sign of life is reported at once, because the launcher does not wait for the deadline.
@@ -61,22 +56,6 @@ pub trait Processes {
         numbers: usize,
         repeats: usize,
     ) -> Result<Seconds>;
-
-    /// Measures messages between ranks 0 and 1 as [`super::measure::messages`] does. Every rank makes the same call; ranks
-    /// other than 0 and 1 return an empty list.
-    ///
-    /// # Errors
-    /// Returns an error if a message cannot be sent or received.
-    fn message_seconds(
-        &self,
-        links: &dyn Collective,
-        sizes: &[usize],
-        repeats: usize,
-    ) -> Result<Vec<(f64, f64)>> {
-        let times = round_trips(links, sizes, repeats)?;
-        links.barrier()?;
-        Ok(times)
-    }
 
     /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
     /// seconds: a launcher that is ending itself no longer answers.

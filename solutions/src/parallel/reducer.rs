@@ -1,7 +1,7 @@
 //! Reduces gradients over the ranks during the backward pass (Li et al. 2020, "PyTorch Distributed", section 3.2).
 //!
 //! When all gradients of a bucket are complete, the bucket is sent while the backward pass continues: by the rank's
-//! communication thread, or by an engine that sums tensors on their device ([`OnTensors`]) without a copy on the host and
+//! communication thread, or by an engine that sums tensors on their device ([`super::OnTensors`]) without a copy on the host and
 //! without a thread. Buckets are sent in the same order on every rank, whatever the order of the gradients.
 
 use std::time::{Duration, Instant};
@@ -10,8 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use candle_core::{DType, Tensor};
 
 use super::{
-    Bucket, Collective, OnTensors, ReduceBucket, Started, Traffic,
-    host_thread::{HostThread, activity},
+    Bucket, Collective, Started, Traffic,
+    host_thread::{HostThread, ReduceBucket, activity},
 };
 
 /// Cost of averaging the gradients of one step.
@@ -26,9 +26,6 @@ pub struct Reduced {
 }
 
 /// Replaces `gradients` by their mean over the ranks, with one all-reduce.
-///
-/// # Errors
-/// Those of the all-reduce.
 pub fn mean_over_ranks(collective: &dyn Collective, mut gradients: Vec<f32>) -> Result<Vec<f32>> {
     collective.all_reduce_vec(&mut gradients)?;
     let share = 1.0 / collective.world_size() as f32;
@@ -66,9 +63,6 @@ impl Reducer {
     /// `overlap`, a bucket is sent when its gradients are complete; otherwise all are sent by [`Self::finish`]. `collective` is
     /// used for the buckets only, so that no other message comes between them. The reduction of a bucket must end within
     /// `timeout`.
-    ///
-    /// # Errors
-    /// Returns an error unless the buckets hold each parameter exactly once, or if the thread cannot be started.
     pub fn new(
         collective: Box<dyn Collective>,
         params: Vec<Tensor>,
@@ -81,9 +75,6 @@ impl Reducer {
     }
 
     /// Creates a reducer as [`Self::new`] does, whose means are computed on the device of `params`.
-    ///
-    /// # Errors
-    /// Returns an error unless the buckets hold each parameter exactly once.
     pub fn on_device(
         collective: Box<dyn Collective>,
         params: Vec<Tensor>,
@@ -94,17 +85,15 @@ impl Reducer {
     }
 
     fn by(carrier: Carrier, params: Vec<Tensor>, buckets: Vec<Bucket>, overlap: bool) -> Result<Self> {
-        let mut times = vec![0; params.len()];
-        for &p in buckets.iter().flat_map(|bucket| &bucket.params) {
-            let count = params.len();
-            *times.get_mut(p).with_context(|| {
-                format!("a bucket holds parameter {p}, but there are only {count} parameters")
-            })? += 1;
+        let (count, all) = (params.len(), || buckets.iter().flat_map(|bucket| &bucket.params));
+        if let Some(p) = all().find(|&&p| p >= count) {
+            bail!("a bucket holds parameter {p}, but there are only {count} parameters");
         }
-        if let Some(p) = times.iter().position(|&times| times != 1) {
-            bail!(
-                "parameter {p} is in the buckets {} times, expected once",
-                times[p]
+        for p in 0..count {
+            let times = all().filter(|&&other| other == p).count();
+            ensure!(
+                times == 1,
+                "parameter {p} is in the buckets {times} times, expected once"
             );
         }
         Ok(Self {
@@ -125,9 +114,6 @@ impl Reducer {
     }
 
     /// Takes the complete gradient of parameter `index`, and sends the buckets that are complete. Does not wait.
-    ///
-    /// # Errors
-    /// Returns an error if the gradient has another shape, or was passed before in this step.
     pub fn ready(&mut self, index: usize, gradient: &Tensor) -> Result<()> {
         ensure!(
             gradient.shape() == self.params[index].shape() && !self.passed[index],
@@ -165,7 +151,10 @@ impl Reducer {
                     let parts = parts.collect::<candle_core::Result<Vec<_>>>()?;
                     let whole = Tensor::cat(&parts, 0)?.contiguous()?;
                     collective.doing(&activity(self.sent));
-                    let sum = tensors(&**collective)?.start_sum(&whole)?;
+                    let tensors = collective.on_tensors();
+                    let sum = tensors
+                        .context("the engine of these ranks has no sums of tensors")?
+                        .start_sum(&whole)?;
                     flying.push((sum, Instant::now()));
                 }
             }
@@ -176,9 +165,6 @@ impl Reducer {
 
     /// Waits for all buckets. Returns the mean gradient of each parameter over the ranks. The gradient of a parameter that
     /// was not passed to [`Self::ready`] counts as zeros; this must be the same on every rank.
-    ///
-    /// # Errors
-    /// Returns an error if another rank ended or missed its deadline.
     pub fn finish(&mut self) -> Result<(Vec<Tensor>, Reduced)> {
         let (reduced_buckets, reduced) = self.finish_buckets()?;
         let mut means = vec![None; self.params.len()];
@@ -194,9 +180,6 @@ impl Reducer {
     }
 
     /// As [`Self::finish`], but returns what each bucket was reduced to, as a vector.
-    ///
-    /// # Errors
-    /// As [`Self::finish`].
     pub fn finish_buckets(&mut self) -> Result<(Vec<Tensor>, Reduced)> {
         self.passed.fill(true);
         let began = Instant::now();
@@ -238,12 +221,6 @@ pub(crate) fn part_like(flat: &Tensor, at: usize, param: &Tensor) -> Result<Tens
     Ok(part.reshape(param.shape())?.to_dtype(param.dtype())?)
 }
 
-fn tensors(collective: &dyn Collective) -> Result<&dyn OnTensors> {
-    collective
-        .on_tensors()
-        .context("the engine of these ranks has no sums of tensors")
-}
-
 #[cfg(test)]
 mod tests {
     use std::thread;
@@ -251,10 +228,7 @@ mod tests {
     use candle_core::Device;
 
     use super::*;
-    use crate::parallel::{Algorithm, Link, Rank, threads::group};
-
-    /// A rank that sums tensors on the host, as soon as they are started.
-    struct OnHost(Rank);
+    use crate::parallel::{Algorithm, Link, OnTensors, Rank, threads::group};
 
     struct Summed(Tensor);
 
@@ -268,60 +242,12 @@ mod tests {
         }
     }
 
-    impl OnTensors for OnHost {
+    /// Sums tensors on the host, as soon as they are started.
+    impl OnTensors for Rank {
         fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>> {
             let mut values = tensor.flatten_all()?.to_vec1::<f32>()?;
-            self.0.all_reduce(&mut values)?;
-            let length = values.len();
-            Ok(Box::new(Summed(Tensor::from_vec(values, length, &Device::Cpu)?)))
-        }
-    }
-
-    impl Link for OnHost {
-        fn rank(&self) -> usize {
-            self.0.rank()
-        }
-
-        fn world_size(&self) -> usize {
-            self.0.world_size()
-        }
-
-        fn send(&self, to: usize, data: &[f32]) -> Result<()> {
-            self.0.send(to, data)
-        }
-
-        fn receive(&self, from: usize, into: &mut [f32]) -> Result<()> {
-            self.0.receive(from, into)
-        }
-    }
-
-    impl Collective for OnHost {
-        fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
-            self.0.all_reduce(data)
-        }
-
-        fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
-            self.0.reduce_scatter(data, mine)
-        }
-
-        fn all_gather(&self, mine: &[f32], whole: &mut [f32]) -> Result<()> {
-            self.0.all_gather(mine, whole)
-        }
-
-        fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
-            self.0.broadcast(root, data)
-        }
-
-        fn barrier(&self) -> Result<()> {
-            self.0.barrier()
-        }
-
-        fn traffic(&self) -> Traffic {
-            self.0.traffic()
-        }
-
-        fn on_tensors(&self) -> Option<&dyn OnTensors> {
-            Some(self)
+            self.all_reduce(&mut values)?;
+            Ok(Box::new(Summed(Tensor::new(values, &Device::Cpu)?)))
         }
     }
 
@@ -334,7 +260,7 @@ mod tests {
     }
 
     /// Two steps of one of two ranks.
-    fn average(link: OnHost, params: &[Tensor], overlap: bool) {
+    fn average(link: Rank, params: &[Tensor], overlap: bool) {
         let rank = link.rank();
         let buckets = vec![bucket(&[2, 1]), bucket(&[0])];
         let mut reducer = Reducer::on_device(Box::new(link), params.to_vec(), (buckets, overlap)).unwrap();
@@ -360,13 +286,9 @@ mod tests {
     fn gradients_are_averaged_in_buckets_during_the_backward_pass() {
         let params = [vec![2, 3], vec![4], vec![1]]
             .map(|shape| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap());
-        let ranks = |world| {
-            group(world, Algorithm::Ring, Duration::from_secs(20))
-                .into_iter()
-                .map(OnHost)
-        };
+        let ranks = |world| group(world, Algorithm::Ring, Duration::from_secs(20));
         for overlap in [true, false] {
-            let alone = ranks(1).next().unwrap();
+            let alone = ranks(1).remove(0);
             let missing = vec![bucket(&[2, 1])];
             assert!(Reducer::on_device(Box::new(alone), params.to_vec(), (missing, overlap)).is_err());
             thread::scope(|scope| {

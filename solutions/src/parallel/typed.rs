@@ -33,33 +33,3 @@ pub fn gather_json<T: Serialize + DeserializeOwned>(link: &dyn Collective, mine:
     let texts = all.chunks_exact(words.len()).map(bytemuck::cast_slice);
     texts.map(|text| Ok(serde_json::from_slice(text)?)).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::{thread, time::Duration};
-
-    use super::*;
-    use crate::parallel::{Algorithm, Link, threads::group};
-
-    #[test]
-    fn values_of_all_ranks_arrive_bit_by_bit_and_in_order() {
-        let ranks = group(3, Algorithm::Ring, Duration::from_secs(20));
-        thread::scope(|scope| {
-            for link in ranks {
-                scope.spawn(move || {
-                    let rank = link.rank() as u64;
-                    // The bits of some are those of a NaN in f32.
-                    let numbers = gather(&link, &[u64::MAX - rank, rank << 40]).unwrap();
-                    assert_eq!(
-                        numbers,
-                        [u64::MAX, 0, u64::MAX - 1, 1 << 40, u64::MAX - 2, 2 << 40]
-                    );
-                    let tenths = gather(&link, &[rank as f64 / 10.0]).unwrap();
-                    assert_eq!(tenths, [0.0, 0.1, 0.2]);
-                    let names = gather_json(&link, &"Bäume".repeat(link.rank())).unwrap();
-                    assert_eq!(names, ["", "Bäume", "BäumeBäume"]);
-                });
-            }
-        });
-    }
-}

@@ -49,42 +49,26 @@ pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes
             "batch sizes: {name} is 0; it must be at least 1"
         );
     }
-    let sizes = match (train, micro) {
+    let given = accumulation.unwrap_or(1);
+    let (train, micro, accumulation) = match (train, micro) {
         (None, None) => bail!("batch sizes: set train or micro; accumulation alone does not determine them"),
-        (None, Some(micro)) => {
-            let accumulation = accumulation.unwrap_or(1);
-            BatchSizes {
-                train: product(micro, accumulation, world_size)?,
-                micro,
-                accumulation,
-            }
+        (None, Some(micro)) => (product(micro, given, world_size)?, micro, given),
+        (Some(train), None) => (train, divided(train, ("accumulation", given), world_size)?, given),
+        (Some(train), Some(micro)) => {
+            let rest = || divided(train, ("micro", micro), world_size);
+            (train, micro, accumulation.map_or_else(rest, Ok)?)
         }
-        (Some(train), None) => {
-            let accumulation = accumulation.unwrap_or(1);
-            BatchSizes {
-                train,
-                micro: divided(train, ("accumulation", accumulation), world_size)?,
-                accumulation,
-            }
-        }
-        (Some(train), Some(micro)) => BatchSizes {
-            train,
-            micro,
-            accumulation: match accumulation {
-                Some(accumulation) => accumulation,
-                None => divided(train, ("micro", micro), world_size)?,
-            },
-        },
     };
-    let product = product(sizes.micro, sizes.accumulation, world_size)?;
+    let product = product(micro, accumulation, world_size)?;
     ensure!(
-        product == sizes.train,
-        "batch sizes: train is {}, but micro {} × accumulation {} × {world_size} ranks is {product}",
-        sizes.train,
-        sizes.micro,
-        sizes.accumulation
+        product == train,
+        "batch sizes: train is {train}, but micro {micro} × accumulation {accumulation} × {world_size} ranks is {product}"
     );
-    Ok(sizes)
+    Ok(BatchSizes {
+        train,
+        micro,
+        accumulation,
+    })
 }
 
 /// Returns train ÷ (the other number × ranks).
@@ -111,16 +95,12 @@ mod tests {
 
     #[test]
     fn sizes_beyond_any_number_and_no_ranks_are_errors() {
-        let wanted = BatchWanted {
-            train: None,
-            micro: Some(usize::MAX),
-            accumulation: Some(2),
-        };
-        assert!(settle_batch(wanted, 2).is_err());
-        let wanted = BatchWanted {
-            train: Some(4),
-            ..BatchWanted::default()
-        };
-        assert!(settle_batch(wanted, 0).is_err());
+        for (micro, world_size) in [(usize::MAX, 2), (4, 0)] {
+            let wanted = BatchWanted {
+                micro: Some(micro),
+                ..BatchWanted::default()
+            };
+            assert!(settle_batch(wanted, world_size).is_err());
+        }
     }
 }

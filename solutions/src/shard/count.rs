@@ -57,20 +57,3 @@ pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
     let passes = if stage == Stage::Zero3 { 3 } else { 2 };
     passes * parameters.div_ceil(ranks.max(1)) * (ranks.max(1) - 1)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::precision::{FP16, bytes_per_parameter};
-
-    /// Table 1 of the paper: 7.5 billion parameters in mixed precision with Adam, on 64 GPUs, in GB of 10⁹ bytes.
-    #[test]
-    fn the_papers_table_is_reproduced() {
-        let each = bytes_per_parameter(FP16, 2);
-        let gb = |stage| {
-            let bytes: u64 = bytes_per_rank(7_500_000_000, each, stage, 64).iter().sum();
-            (bytes as f64 / 1e8).round() / 10.0
-        };
-        assert_eq!(Stage::ALL.map(gb), [120.0, 31.4, 16.6, 1.9]);
-    }
-}

@@ -137,3 +137,16 @@ pub fn engine_step(
         false => Outcome::Taken { norm },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precision::DynamicScaler;
+
+    #[test]
+    fn settings_out_of_range_are_refused() {
+        let scaler = || Box::new(DynamicScaler::new(8.0, 100).unwrap());
+        assert!(EngineState::new(0, scaler(), 0.0).is_err());
+        assert!(EngineState::new(1, scaler(), f64::NAN).is_err());
+    }
+}

@@ -13,8 +13,6 @@ mod memory;
 mod optimizer;
 mod parameters;
 mod slice;
-#[cfg(test)]
-mod tests;
 
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
 pub use config::{EngineFile, Setting};

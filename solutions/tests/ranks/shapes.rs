@@ -19,19 +19,6 @@ pub struct Shapes {
     pub slow: Option<usize>,
 }
 
-impl Shapes {
-    /// Returns a record of rank 1 of 3 in step 1, and clouds of which this one is unreadable.
-    pub fn one_unreadable() -> (usize, Self) {
-        // The second cloud of a batch belongs to rank 1.
-        let record = first_epoch(&config(3))[1][1];
-        let source = Self {
-            unreadable: Some(record),
-            ..Self::default()
-        };
-        (record, source)
-    }
-}
-
 /// The batches of the first epoch.
 pub fn first_epoch(config: &Config) -> Vec<Vec<usize>> {
     let train = split().train;
@@ -122,6 +109,15 @@ pub fn run(config: Config, source: Shapes, functions: RankFunctions) -> Result<T
     Ok(trainer)
 }
 
+/// Checks that a run ends with an error that has these `parts`.
+pub fn fails(config: Config, source: Shapes, functions: RankFunctions, parts: &[&str]) {
+    let message = match run(config, source, functions) {
+        Ok(_) => panic!("expected an error"),
+        Err(error) => format!("{error:#}"),
+    };
+    assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+}
+
 /// Continues the run in `dir` to its end, with settings that `change` changes.
 pub fn resumed(dir: &Path, change: impl FnOnce(&mut Config)) -> Result<Trainer> {
     let folder = RunFolder::open(dir)?;
@@ -141,4 +137,23 @@ pub fn numbers(trainer: &Trainer, buffers: bool) -> Vec<f32> {
     }
     let flat = |(_, var): (String, candle_core::Var)| var.flatten_all().unwrap().to_vec1::<f32>().unwrap();
     vars.into_iter().flat_map(flat).collect()
+}
+
+/// The largest difference of an epoch's loss.
+pub fn losses_off(a: &Trainer, b: &Trainer) -> f64 {
+    assert_eq!(a.rows.len(), b.rows.len());
+    let rows = a.rows.iter().zip(&b.rows);
+    rows.map(|(a, b)| (a.train_loss - b.train_loss).abs())
+        .fold(0.0, f64::max)
+}
+
+/// The largest difference of a number.
+pub fn largest(a: &[f32], b: &[f32]) -> f32 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// The largest difference of a parameter.
+pub fn parameters_off(a: &Trainer, b: &Trainer) -> f32 {
+    largest(&numbers(a, false), &numbers(b, false))
 }

@@ -8,12 +8,11 @@ use std::{
     },
 };
 
-use candle_core::Tensor;
 use canopy::{
     parallel::{Link, ring_all_reduce},
     precision::Precision,
     shard::{Stage, numbers_sent},
-    train::{Checkpoint, Config, Outcome, RunFolder, Trainer, checkpoint, ranks::RankFunctions},
+    train::{Checkpoint, Config, Outcome, checkpoint, ranks::RankFunctions},
 };
 
 use crate::shapes::*;
@@ -27,17 +26,6 @@ fn stages() -> [(u8, RankFunctions); 4] {
     [(1, functions()), (2, functions()), (2, at_once), (3, functions())]
 }
 
-fn losses(trainer: &Trainer) -> Vec<f64> {
-    trainer.rows.iter().map(|row| row.train_loss).collect()
-}
-
-/// The largest difference of an epoch's loss.
-fn apart(a: &Trainer, b: &Trainer) -> f64 {
-    let (a, b) = (losses(a), losses(b));
-    assert_eq!(a.len(), b.len());
-    a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
-}
-
 /// Runs `config` without ZeRO and with each stage. Returns the differences of their losses, stage by stage.
 fn compared(config: &Config) -> Vec<f64> {
     let plain = run(config.clone(), Shapes::default(), functions()).unwrap();
@@ -49,7 +37,7 @@ fn compared(config: &Config) -> Vec<f64> {
         let sharded = run(config, Shapes::default(), functions).unwrap();
         assert_eq!(plain.progress.step, sharded.progress.step);
         assert_eq!(plain.progress.left_out, sharded.progress.left_out);
-        apart(&plain, &sharded)
+        losses_off(&plain, &sharded)
     };
     stages().into_iter().map(of).collect()
 }
@@ -124,12 +112,6 @@ fn every_optimizer_is_shared() {
         let found = compared(&config);
         assert!(found.iter().all(|&d| d < 1e-2), "{optimizer}: {found:?}");
     }
-    let plain = Config {
-        zero: 3,
-        plain: true,
-        ..config(2)
-    };
-    assert!(plain.validate().unwrap_err().to_string().contains("--plain"));
 }
 
 /// Offloaded state is on the CPU. On a CPU that changes nothing.
@@ -170,21 +152,16 @@ fn a_step_sends_what_the_theory_says() {
             "{stage}: {sent} of {predicted}"
         );
         assert_eq!(stats.parameters.bytes > 0, zero > 0);
+        assert!(
+            stats.waited <= stats.communicating + 0.5 * stats.seconds,
+            "{stats:?}"
+        );
     }
 }
 
+/// Stage 1 sums in an all-reduce. `ending.rs` has a rank of each stage that fails elsewhere.
 #[test]
-fn a_rank_that_fails_ends_the_run_with_an_error_that_names_it() {
-    for (zero, functions) in stages() {
-        let config = Config { zero, ..config(3) };
-        let (record, source) = Shapes::one_unreadable();
-        let error = run(config, source, functions).err().expect("an error");
-        let text = format!("{error:#}");
-        assert!(
-            text.contains("rank 1 failed") && text.contains(&format!("cloud {record}")),
-            "{text}"
-        );
-    }
+fn a_rank_that_panics_in_a_reduction_is_named() {
     let calls = AtomicU32::new(0);
     let panics = RankFunctions {
         all_reduce: Arc::new(move |link: &dyn Link, data: &mut [f32]| {
@@ -194,21 +171,19 @@ fn a_rank_that_fails_ends_the_run_with_an_error_that_names_it() {
         ..functions()
     };
     let config = Config { zero: 1, ..config(3) };
-    let error = run(config, Shapes::default(), panics).err().expect("an error");
-    let text = format!("{error:#}");
-    assert!(
-        text.contains("rank 1 failed") && text.contains("out of luck"),
-        "{text}"
+    fails(
+        config,
+        Shapes::default(),
+        panics,
+        &["rank 1 failed", "out of luck"],
     );
 }
 
-fn saved(dir: &Path) -> Checkpoint {
-    let folder = RunFolder::open(dir).unwrap();
-    checkpoint::load(&folder.last()).unwrap()
-}
-
-fn same(a: &Tensor, b: &Tensor) -> bool {
-    a.dims() == b.dims() && a.dtype() == b.dtype()
+/// Stops a run after its first step, and returns what it saved.
+fn stopped(dir: &Path, config: Config) -> Checkpoint {
+    let mut stopped = trainer(dir, config, Shapes::default(), functions());
+    assert_eq!(stopped.run(&AtomicBool::new(true)).unwrap(), Outcome::Stopped);
+    checkpoint::load(&stopped.folder.last()).unwrap()
 }
 
 /// A run is stopped in the middle of an epoch with one stage and number of ranks, and resumed with others.
@@ -226,25 +201,17 @@ fn a_checkpoint_is_that_of_one_rank_and_loads_with_another_stage_and_number_of_r
         let whole = run(config(2, 2), Shapes::default(), functions()).unwrap();
         for (ranks, zero) in [(1, 0), (2, 1), (4, 3), (2, 3), (2, 2)] {
             let dir = tempfile::tempdir().unwrap();
-            // It stops after the first step.
-            let stop = AtomicBool::new(true);
-            let mut broken = trainer(dir.path(), config(2, 2), Shapes::default(), functions());
-            assert_eq!(broken.run(&stop).unwrap(), Outcome::Stopped);
-            drop(broken);
-            let path = dir.path().join("run-2");
-            let checkpoint = saved(&path);
+            let checkpoint = stopped(dir.path(), config(2, 2));
             // As one rank saves it.
-            let alone = tempfile::tempdir().unwrap();
-            let mut one = trainer(alone.path(), config(1, 0), Shapes::default(), functions());
-            assert_eq!(one.run(&stop).unwrap(), Outcome::Stopped);
-            drop(one);
-            let of_one = saved(&alone.path().join("run-1"));
+            let of_one = stopped(dir.path(), config(1, 0));
             assert_eq!(checkpoint.optimizer.len(), of_one.optimizer.len());
-            for (name, tensor) in &of_one.optimizer {
-                assert!(same(tensor, &checkpoint.optimizer[name]), "{name}");
+            for (name, one) in &of_one.optimizer {
+                let all = &checkpoint.optimizer[name];
+                assert_eq!((one.dims(), one.dtype()), (all.dims(), all.dtype()), "{name}");
             }
+            let path = dir.path().join("run-2");
             let again = resumed(&path, |config| (config.ranks, config.zero) = (ranks, zero)).unwrap();
-            let found = apart(&whole, &again);
+            let found = losses_off(&whole, &again);
             println!("{precision}, {ranks} ranks, stage {zero}: {found}");
             assert!(found < 1e-2, "{ranks} ranks, stage {zero}: {found}");
             if ranks == 2 {

@@ -3,6 +3,7 @@
 use std::{
     cell::{Cell, RefCell},
     mem::{ManuallyDrop, forget, replace, take},
+    ops::Range,
     sync::Arc,
 };
 
@@ -14,7 +15,7 @@ use super::{
     super::{
         Collective, Link, OnTensors, Started, Traffic,
         arguments::{check_other, check_root, own_chunk},
-        padded::{chunks, padded},
+        chunk,
     },
     shared::Shared,
 };
@@ -49,6 +50,11 @@ impl Endpoint {
             sending: RefCell::default(),
             tensors,
         }
+    }
+
+    /// The chunks of all ranks, in the order of the ranks.
+    fn chunks(&self, length: usize) -> impl Iterator<Item = Range<usize>> {
+        (0..self.world_size).map(move |rank| chunk(length, rank, self.world_size))
     }
 
     fn count(&self, numbers: usize) {
@@ -133,8 +139,12 @@ impl Collective for Endpoint {
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
         own_chunk(self, data.len(), mine)?;
         self.count(data.len());
-        let padded = padded(data, self.world_size);
-        let mut sums = vec![0.0; padded.len() / self.world_size];
+        let longest = data.len().div_ceil(self.world_size).max(1);
+        let mut padded = vec![0.0; longest * self.world_size];
+        for (into, range) in padded.chunks_exact_mut(longest).zip(self.chunks(data.len())) {
+            into[..range.len()].copy_from_slice(&data[range]);
+        }
+        let mut sums = vec![0.0; longest];
         self.shared.complete(format_args!("in a reduce-scatter"), || {
             self.comm.ireduce_scatter_block(&padded, &mut sums, ReduceOp::Sum)
         });
@@ -151,7 +161,7 @@ impl Collective for Endpoint {
             i32::MAX,
             whole.len()
         );
-        let chunks = chunks(whole.len(), self.world_size);
+        let chunks = self.chunks(whole.len());
         let (starts, lengths): (Vec<_>, Vec<_>) = chunks.map(|c| (c.start as i32, c.len() as i32)).unzip();
         self.shared.complete(format_args!("in an all-gather"), || {
             self.comm.iallgatherv(mine, whole, &lengths, &starts)

@@ -20,6 +20,7 @@ const SLICE: Duration = Duration::from_millis(100);
 const ANSWER: Duration = Duration::from_millis(300);
 
 /// What is known of another rank.
+#[derive(Default)]
 struct Sign {
     doing: String,
     waits: bool,
@@ -53,11 +54,7 @@ impl Life {
     pub fn new(comm: Communicator) -> Self {
         let sign = |_| Sign {
             doing: "starting".into(),
-            waits: false,
-            ends: false,
-            answered: false,
-            silent: Duration::ZERO,
-            received: 0,
+            ..Sign::default()
         };
         Self {
             signs: (0..comm.size()).map(sign).collect(),
@@ -76,6 +73,14 @@ impl Life {
 
     fn rank(&self) -> usize {
         self.comm.rank() as usize
+    }
+
+    fn others(&self) -> impl Iterator<Item = (usize, &Sign)> {
+        let own = self.rank();
+        self.signs
+            .iter()
+            .enumerate()
+            .filter(move |(rank, _)| *rank != own)
     }
 
     /// Records what this rank is doing, and sends it to the others, but not more often than every eighth of the deadline.
@@ -109,10 +114,8 @@ impl Life {
         self.noted = true;
         let own = self.rank();
         let lowest = (0..own).all(|rank| !self.signs[rank].answered);
-        let others = self.signs.iter().enumerate().filter(|(rank, _)| *rank != own);
-        let (rank, sign) = others
-            .filter(|_| lowest)
-            .find(|(_, sign)| !sign.answered && !sign.ends)?;
+        let mut others = self.others().filter(|_| lowest);
+        let (rank, sign) = others.find(|(_, sign)| !sign.answered && !sign.ends)?;
         Some(format!(
             "rank {rank} has given no sign of life since, for {:.1} s; its last activity: {}. If it was killed, nothing is \
              saved now, and the last checkpoint remains",
@@ -191,20 +194,12 @@ impl Life {
 
     /// Whether rank `rank` has sent `sent` signs of life and all have arrived.
     pub fn has_all(&self, sent: &[u64]) -> bool {
-        let pairs = self.signs.iter().zip(sent).enumerate();
-        let mut others = pairs.filter(|(rank, _)| *rank != self.rank());
-        others.all(|(_, (sign, sent))| sign.received >= *sent)
+        self.others().all(|(rank, sign)| sign.received >= sent[rank])
     }
 
     /// The cause if this rank has waited in vain for `waited`: a rank that is silent, or ranks that wait for each other.
     pub fn cause(&self, waited: Duration, operation: &str) -> Option<String> {
-        let others = || {
-            self.signs
-                .iter()
-                .enumerate()
-                .filter(|(rank, _)| *rank != self.rank())
-        };
-        let (rank, sign) = others().max_by_key(|(_, sign)| sign.silent)?;
+        let (rank, sign) = self.others().max_by_key(|(_, sign)| sign.silent)?;
         if waited >= self.deadline && sign.silent >= self.deadline {
             return Some(format!(
                 "rank {rank} gave no sign of life for {:.1} s; its last activity: {}",
@@ -212,12 +207,11 @@ impl Life {
                 sign.doing
             ));
         }
-        if waited < 2 * self.deadline || !others().all(|(_, sign)| sign.waits) {
+        if waited < 2 * self.deadline || !self.others().all(|(_, sign)| sign.waits) {
             return None;
         }
-        let lines = others()
-            .take(8)
-            .map(|(rank, sign)| format!("rank {rank}: {}", sign.doing));
+        let lines = self.others().take(8);
+        let lines = lines.map(|(rank, sign)| format!("rank {rank}: {}", sign.doing));
         Some(format!(
             "the ranks have waited for each other for {:.1} s, because they make different calls or one has stalled. rank \
              {}: {operation}, after: {}; {}",

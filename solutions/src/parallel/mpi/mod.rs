@@ -29,7 +29,6 @@ use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 use super::nccl::{self, Sums};
 use super::{
     AllReduce, Collective, OnTensors, Place, Processes,
-    exit::exit_soon,
     measure::{Seconds, over_processes},
 };
 use endpoint::Endpoint;
@@ -47,6 +46,9 @@ pub struct Session {
     #[cfg(feature = "nccl")]
     nccl: Option<[Sums; 2]>,
 }
+
+/// How long the end of MPI may take if the process is about to exit.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// A run needs links for gradients, and for everything else; and NCCL needs some to connect the ranks.
 const SPARE: usize = if cfg!(feature = "nccl") { 3 } else { 2 };
@@ -172,7 +174,13 @@ impl Processes for Session {
     }
 
     fn finish(self: Box<Self>, exit_code: Option<u8>) {
-        exit_soon(exit_code);
+        if let Some(code) = exit_code {
+            thread::spawn(move || {
+                thread::sleep(FAREWELL);
+                // SAFETY: ends the process, without the clean-up of libraries, which may wait for other ranks.
+                unsafe { libc::_exit(code.into()) }
+            });
+        }
         // No rank ends while a sum reads its memory.
         #[cfg(feature = "nccl")]
         self.nccl.iter().flatten().for_each(|sums| sums.watch.finish());

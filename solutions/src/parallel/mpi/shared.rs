@@ -88,22 +88,26 @@ impl Shared {
         }
     }
 
-    /// Gives a sign of life of a rank that has waited in `operation` of another library for `waited`. Returns why it waits in
-    /// vain, if that is known.
+    /// Gives a sign of life of a rank that has waited in `operation` over NCCL for `waited`. Returns why it waits in vain, if that is
+    /// known, or after three times the deadline: the signs of life say who is missing, which may take twice as long.
     #[cfg(feature = "nccl")]
     pub fn waits(&self, operation: &str, waited: Duration) -> Option<String> {
         let mut life = self.lock();
-        let exchanged = life.receive().and_then(|()| life.waits(operation));
-        match exchanged {
-            Ok(()) => life.cause(waited, operation),
-            Err(error) => Some(format!("MPI failed in a sign of life: {error}")),
+        if let Err(error) = life.receive().and_then(|()| life.waits(operation)) {
+            return Some(format!("MPI failed in a sign of life: {error}"));
         }
-    }
-
-    /// For how long a rank may give no sign of life while others wait for it.
-    #[cfg(feature = "nccl")]
-    pub fn deadline(&self) -> Duration {
-        self.lock().deadline
+        let cause = life.cause(waited, operation);
+        cause.or_else(|| {
+            (waited >= 3 * life.deadline).then(|| {
+                format!(
+                    "rank {} has waited for other ranks for {:.1} s in {operation} over NCCL, after: {}. Another rank has ended, \
+                     stalled, or makes other calls: its own message says why",
+                    self.world.rank(),
+                    waited.as_secs_f64(),
+                    life.activity
+                )
+            })
+        })
     }
 
     /// What this rank reported last.

@@ -20,6 +20,7 @@ use candle_core::{
 };
 
 use super::library::{Handle, IN_PROGRESS, Id, Library, Status};
+use crate::parallel::Started;
 
 /// `ncclSum`.
 const SUM: c_int = 0;
@@ -47,29 +48,19 @@ pub struct Communicator {
 pub struct Sum {
     output: Tensor,
     _input: Tensor,
-    end: Arc<CudaEvent>,
+    /// Its end, in the stream of the communicator.
+    pub end: Arc<CudaEvent>,
     compute: Arc<CudaStream>,
 }
 
-impl Sum {
-    /// Its end, in the stream of the communicator.
-    pub fn end(&self) -> &Arc<CudaEvent> {
-        &self.end
+/// If the sum never ends, the thread of `Watch` ends the process.
+impl Started for Sum {
+    fn finish(self: Box<Self>) -> Result<Tensor> {
+        self.end.synchronize()?;
+        self.result()
     }
 
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// Returns the device's error.
-    pub fn wait(&self) -> Result<()> {
-        Ok(self.end.synchronize()?)
-    }
-
-    /// Returns the sum, for which later work on the device waits.
-    ///
-    /// # Errors
-    /// Returns the device's error.
-    pub fn take(&self) -> Result<Tensor> {
+    fn result(self: Box<Self>) -> Result<Tensor> {
         self.compute.wait(&self.end)?;
         Ok(self.output.clone())
     }
@@ -90,17 +81,10 @@ pub fn card(device: &Device) -> Result<Option<String>> {
     let Ok(gpu) = device.as_cuda_device() else {
         return Ok(None);
     };
-    let uuid = gpu
-        .cuda_stream()
-        .context()
-        .uuid()
-        .context("the driver does not name the GPU")?;
-    let hex: String = uuid
-        .bytes
-        .iter()
-        .map(|byte| format!("{:02x}", *byte as u8))
-        .collect();
-    Ok(Some(format!("GPU-{hex}")))
+    let uuid = gpu.cuda_stream().context().uuid();
+    let uuid = uuid.context("the driver does not name the GPU")?;
+    let hex = uuid.bytes.map(|byte| format!("{:02x}", byte as u8));
+    Ok(Some(format!("GPU-{}", hex.concat())))
 }
 
 /// Creates NCCL's id of a communicator.

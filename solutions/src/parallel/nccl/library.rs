@@ -8,10 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use libloading::Library as Loaded;
 
 /// The names of the library, the preferred one first.
-pub const FILES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
-
-/// The oldest version that can be used, 2.14: older ones do not say what the last error was.
-pub const OLDEST: c_int = 21400;
+const FILES: [&str; 2] = ["libnccl.so.2", "libnccl.so"];
 
 /// A communicator of NCCL.
 pub type Handle = *mut c_void;
@@ -27,61 +24,22 @@ pub const IN_PROGRESS: Status = 7;
 #[repr(C)]
 pub struct Id(pub [u8; 128]);
 
-/// Declares [`Library`] with a field for each function, and how the functions are found.
-macro_rules! functions {
-    ($($(#[$doc:meta])* $field:ident $name:literal ($($argument:ty),*);)*) => {
-        /// NCCL's functions, with the signatures of `nccl.h`.
-        pub struct Library {
-            $($(#[$doc])* pub $field: unsafe extern "C" fn($($argument),*) -> Status,)*
-            last_error: unsafe extern "C" fn(Handle) -> *const c_char,
-            text: unsafe extern "C" fn(Status) -> *const c_char,
-            version: c_int,
-            file: &'static str,
-            /// The functions live as long as it is loaded.
-            _loaded: Loaded,
-        }
-
-        impl Library {
-            /// Finds the functions of a library that was loaded as `file`.
-            unsafe fn of(loaded: Loaded, file: &'static str) -> Result<Self, String> {
-                let missing = |e: libloading::Error| format!("{file} loads, but lacks a function: {e}");
-                // SAFETY: the signatures are those of nccl.h.
-                unsafe {
-                    let mut version = 0;
-                    let get = loaded
-                        .get::<unsafe extern "C" fn(*mut c_int) -> Status>(b"ncclGetVersion\0")
-                        .map_err(missing)?;
-                    get(&raw mut version);
-                    if version < OLDEST {
-                        return Err(format!(
-                            "{file} is NCCL {}, but canopy needs NCCL {} or newer: install a newer one",
-                            version_text(version),
-                            version_text(OLDEST)
-                        ));
-                    }
-                    Ok(Self {
-                        $($field: *loaded.get(concat!($name, "\0").as_bytes()).map_err(missing)?,)*
-                        last_error: *loaded.get(b"ncclGetLastError\0").map_err(missing)?,
-                        text: *loaded.get(b"ncclGetErrorString\0").map_err(missing)?,
-                        version,
-                        file,
-                        _loaded: loaded,
-                    })
-                }
-            }
-        }
-    };
-}
-
-functions! {
-    /// Creates an id.
-    unique_id "ncclGetUniqueId" (*mut Id);
-    /// Creates a communicator: ranks, id, this rank. Waits for the other ranks.
-    init "ncclCommInitRank" (*mut Handle, c_int, Id, c_int);
-    /// The error that the communicator met.
-    async_error "ncclCommGetAsyncError" (Handle, *mut Status);
-    /// Input, output, numbers, dtype, operator, communicator, stream.
-    all_reduce "ncclAllReduce" (*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void);
+/// NCCL's functions, with the signatures of `nccl.h`.
+pub struct Library {
+    /// `ncclGetUniqueId` creates an id.
+    pub unique_id: unsafe extern "C" fn(*mut Id) -> Status,
+    /// `ncclCommInitRank` creates a communicator: ranks, id, this rank. Waits for the other ranks.
+    pub init: unsafe extern "C" fn(*mut Handle, c_int, Id, c_int) -> Status,
+    /// `ncclCommGetAsyncError`: the error that the communicator met.
+    pub async_error: unsafe extern "C" fn(Handle, *mut Status) -> Status,
+    /// `ncclAllReduce`: input, output, numbers, dtype, operator, communicator, stream.
+    #[allow(clippy::type_complexity, reason = "the signature of nccl.h")]
+    pub all_reduce:
+        unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, c_int, Handle, *mut c_void) -> Status,
+    last_error: unsafe extern "C" fn(Handle) -> *const c_char,
+    text: unsafe extern "C" fn(Status) -> *const c_char,
+    /// The functions live as long as it is loaded.
+    _loaded: Loaded,
 }
 
 impl Library {
@@ -93,13 +51,12 @@ impl Library {
         Self::open_first_of(&FILES)
     }
 
-    fn open_first_of(files: &[&'static str]) -> Result<Self, String> {
+    fn open_first_of(files: &[&str]) -> Result<Self, String> {
         let mut reasons = Vec::new();
         for file in files {
             // SAFETY: loading NCCL runs its initialisers, as each program does that is linked with it.
             match unsafe { Loaded::new(file) } {
-                // SAFETY: it is NCCL's library.
-                Ok(loaded) => return unsafe { Self::of(loaded, file) },
+                Ok(loaded) => return Self::of(loaded, file),
                 Err(error) => reasons.push(error.to_string()),
             }
         }
@@ -110,9 +67,22 @@ impl Library {
         ))
     }
 
-    /// The file and the version, as `libnccl.so.2, NCCL 2.28.3`.
-    pub fn name(&self) -> String {
-        format!("{}, NCCL {}", self.file, version_text(self.version))
+    /// Finds the functions of a library that was loaded as `file`.
+    fn of(loaded: Loaded, file: &str) -> Result<Self, String> {
+        let missing =
+            |e: libloading::Error| format!("{file} loads, but lacks a function, install a newer NCCL: {e}");
+        // SAFETY: the signatures are those of nccl.h. NCCL before 2.13 lacks `ncclGetLastError`.
+        unsafe {
+            Ok(Self {
+                unique_id: *loaded.get(b"ncclGetUniqueId\0").map_err(missing)?,
+                init: *loaded.get(b"ncclCommInitRank\0").map_err(missing)?,
+                async_error: *loaded.get(b"ncclCommGetAsyncError\0").map_err(missing)?,
+                all_reduce: *loaded.get(b"ncclAllReduce\0").map_err(missing)?,
+                last_error: *loaded.get(b"ncclGetLastError\0").map_err(missing)?,
+                text: *loaded.get(b"ncclGetErrorString\0").map_err(missing)?,
+                _loaded: loaded,
+            })
+        }
     }
 
     /// What a status means, with NCCL's last words on it.
@@ -133,33 +103,19 @@ impl Library {
     }
 }
 
-/// 22803 is 2.28.3.
-fn version_text(version: c_int) -> String {
-    format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_library_is_an_error_that_says_what_to_do() {
-        let error = Library::open_first_of(&["libnccl-is-not-there.so.2"])
-            .err()
-            .unwrap();
-        let parts = ["libnccl-is-not-there.so.2", "libnccl2", "LD_LIBRARY_PATH"];
-        assert!(parts.iter().all(|part| error.contains(part)), "{error}");
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn another_library_of_its_name_is_an_error() {
-        let error = Library::open_first_of(&["libm.so.6"]).err().unwrap();
-        assert!(error.contains("ncclGetVersion"), "{error}");
-    }
-
-    #[test]
-    fn versions_are_read_as_nccl_writes_them() {
-        assert_eq!([21400, 22803].map(version_text), ["2.14.0", "2.28.3"]);
+    fn a_library_that_cannot_be_used_is_an_error_that_says_why() {
+        let mut cases = vec![("libnccl-is-not-there.so.2", "LD_LIBRARY_PATH")];
+        if cfg!(target_os = "linux") {
+            cases.push(("libm.so.6", "ncclGetUniqueId"));
+        }
+        for (file, why) in cases {
+            let error = Library::open_first_of(&[file]).err().unwrap();
+            assert!(error.contains(file) && error.contains(why), "{error}");
+        }
     }
 }

@@ -26,6 +26,13 @@ use crate::{
 use file::{Adagrad, Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
 use json::Unique;
 
+const LAMB: &str =
+    "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the paper";
+const ADAM_IS_ADAMW: &str = "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight \
+    decay to the gradient";
+const CYCLED_BETA: &str = "OneCycle of DeepSpeed also cycles Adam's first beta between 0.8 and 0.9, unless cycle_momentum \
+    is false; canopy keeps it as it is";
+
 /// A DeepSpeed JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EngineFile {
@@ -134,22 +141,18 @@ impl EngineFile {
                 self.parameter("beta2", "betas", beta2);
                 self.parameter("eps", "eps", format!("{:e}", of.eps.unwrap_or(1e-8)));
                 self.parameter("weight-decay", "weight_decay", of.weight_decay.unwrap_or(usual));
-                let (name, note) = match (lower, decoupled) {
-                    ("lamb", _) => (
-                        "lamb",
-                        "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the \
-                         paper",
-                    ),
-                    ("adam", true) => (
-                        "adamw",
-                        "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight decay to \
-                         the gradient",
-                    ),
-                    (_, true) => ("adamw", ""),
-                    (_, false) => ("adam", ""),
-                };
-                self.notes.extend((!note.is_empty()).then(|| note.to_owned()));
-                name
+                match (lower, decoupled) {
+                    ("lamb", _) => {
+                        self.notes.push(LAMB.into());
+                        "lamb"
+                    }
+                    ("adam", true) => {
+                        self.notes.push(ADAM_IS_ADAMW.into());
+                        "adamw"
+                    }
+                    (_, true) => "adamw",
+                    (_, false) => "adam",
+                }
             }
             "sgd" => {
                 let of: Sgd = read(params, at)?;
@@ -206,11 +209,7 @@ impl EngineFile {
                 "scheduler.params.cycle_min_lr is {least}, more than cycle_max_lr, {greatest}"
             );
             if params.remove("cycle_momentum").is_none() {
-                self.notes.push(
-                    "OneCycle of DeepSpeed also cycles Adam's first beta between 0.8 and 0.9, unless cycle_momentum is false; \
-                     canopy keeps it as it is"
-                        .into(),
-                );
+                self.notes.push(CYCLED_BETA.into());
             }
         }
         if let Some(rate) = rate {

@@ -1,5 +1,5 @@
-//! The link between ranks for everything except gradients: batch norm's sums, flags, digests, loss and accuracy, and what this
-//! rank is doing.
+//! The links between ranks, and the one for everything except gradients: batch norm's sums, flags, digests, loss and accuracy,
+//! and what this rank is doing.
 
 use std::{
     fmt,
@@ -12,19 +12,28 @@ use std::{
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{allocated::Meter, ending::Reports};
+use super::{ending::Reports, stats::Moment};
 use crate::{
-    kernels::SumOverRanks,
+    kernels::{self, SumOverRanks},
     parallel::{Collective, gather},
-    train::carrier::ErrorCarrier,
+    train::{carrier::ErrorCarrier, memory},
 };
+
+/// One rank's links to the others.
+pub struct Links {
+    pub control: Box<dyn Collective>,
+    pub gradients: Box<dyn Collective>,
+    pub reports: Reports,
+    /// CPU threads of a rank that is a thread; none if it is a process, which has its own.
+    pub threads: Option<usize>,
+}
 
 /// The link for everything except gradients.
 pub struct Control {
     link: Mutex<Box<dyn Collective>>,
     reports: Reports,
-    /// Measures what this process has allocated; none if the ranks are threads or the model is on a GPU.
-    pub meter: Option<Meter>,
+    /// What this process had allocated at most at each moment; none if the ranks are threads or the model is on a GPU.
+    allocated: Option<[AtomicU64; 2]>,
     /// The current step.
     step: AtomicU64,
     /// The error of a sum within a pass: candle would keep only its text.
@@ -38,11 +47,11 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    pub fn new(link: Box<dyn Collective>, reports: Reports, meter: Option<Meter>) -> Self {
+    pub fn new(link: Box<dyn Collective>, reports: Reports, is_measured: bool) -> Self {
         Self {
             link: Mutex::new(link),
             reports,
-            meter,
+            allocated: is_measured.then(Default::default),
             step: AtomicU64::new(0),
             fault: Mutex::default(),
         }
@@ -65,11 +74,20 @@ impl Control {
         link.doing(what);
     }
 
-    /// Records that the optimizer has stepped.
-    pub fn stepped(&self) {
-        if let Some(meter) = &self.meter {
-            meter.stepped();
+    /// Measures what this process has allocated.
+    pub fn measure(&self, moment: Moment) {
+        if let Some(allocated) = &self.allocated {
+            // 0 if this process does not count what it allocates.
+            let now = memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes());
+            allocated[moment as usize].fetch_max(now, Ordering::Relaxed);
         }
+    }
+
+    /// What this process had allocated at most at each moment; zeros if it is not measured.
+    pub fn allocated(&self) -> [u64; 2] {
+        let read = |bytes: &AtomicU64| bytes.load(Ordering::Relaxed);
+        let allocated = self.allocated.as_ref();
+        allocated.map_or([0; 2], |moments| moments.each_ref().map(read))
     }
 
     /// Sets the current step.

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Error, Result, anyhow};
@@ -35,31 +35,32 @@ struct Shared {
 #[derive(Debug)]
 struct Ranks {
     doing: Vec<String>,
-    ends: Vec<Option<End>>,
-    /// Ranks that failed by themselves, in order.
-    failed: Vec<usize>,
+    /// The ranks that have ended, in order.
+    ends: Vec<(usize, End)>,
+    /// How many ranks of this process have not ended.
+    running: usize,
+}
+
+impl Ranks {
+    fn end(&self, rank: usize) -> Option<&End> {
+        let end = self.ends.iter().find(|(ended, _)| *ended == rank);
+        end.map(|(_, end)| end)
+    }
 }
 
 impl Reports {
-    pub fn new(world: usize) -> Self {
+    /// Reports of `running` of `world` ranks: all of them if they are threads. One that is a process knows only its own end, and
+    /// the engine ends the job if another rank fails.
+    pub fn new(world: usize, running: usize) -> Self {
         let ranks = Ranks {
             doing: vec!["starting".into(); world],
-            ends: (0..world).map(|_| None).collect(),
-            failed: Vec::new(),
+            ends: Vec::new(),
+            running,
         };
         Self(Arc::new(Shared {
             ranks: Mutex::new(ranks),
             ended: Condvar::new(),
         }))
-    }
-
-    /// Reports of one rank that is a process: it knows only its own end, and the engine ends the job if another rank fails.
-    pub fn of_process(rank: usize, world: usize) -> Self {
-        let reports = Self::new(world);
-        for (other, end) in reports.lock().ends.iter_mut().enumerate() {
-            *end = (other != rank).then_some(End::Well);
-        }
-        reports
     }
 
     fn lock(&self) -> MutexGuard<'_, Ranks> {
@@ -81,65 +82,55 @@ impl Reports {
             },
         };
         let mut ranks = self.lock();
-        if matches!(end, End::Failed(_)) {
-            ranks.failed.push(rank);
-        }
-        ranks.ends[rank] = Some(end);
+        ranks.ends.push((rank, end));
+        ranks.running -= 1;
         self.0.ended.notify_all();
     }
 
     /// Waits until all ranks have ended: at most `limit`, or a short time if one has failed.
     pub fn wait(&self, limit: Duration, failed: bool) {
         let limit = if failed { GRACE } else { limit };
-        let all = |ranks: &Ranks| ranks.ends.iter().all(Option::is_some);
-        self.wait_for(limit, all);
+        self.wait_for(limit, |ranks| ranks.running == 0);
     }
 
     fn wait_for(&self, limit: Duration, is_so: impl Fn(&Ranks) -> bool) -> bool {
-        let end = Instant::now() + limit;
-        let mut ranks = self.lock();
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if is_so(&ranks) || left.is_zero() {
-                return is_so(&ranks);
-            }
-            let waited = self.0.ended.wait_timeout(ranks, left);
-            ranks = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let waited = self
+            .0
+            .ended
+            .wait_timeout_while(self.lock(), limit, |ranks| !is_so(ranks));
+        is_so(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
     /// Whether rank `rank` ended because rank 0 gave no sign of life, and rank 0 has not ended `patience` later.
     pub fn rank_0_has_stalled(&self, rank: usize, patience: Duration) -> bool {
-        let silent = matches!(&self.lock().ends[rank], Some(End::Lost(lost)) if lost.rank == 0 && lost.silent.is_some());
-        silent && !self.wait_for(patience, |ranks| ranks.ends[0].is_some())
+        let silent =
+            matches!(self.lock().end(rank), Some(End::Lost(lost)) if lost.rank == 0 && lost.silent.is_some());
+        silent && !self.wait_for(patience, |ranks| ranks.end(0).is_some())
     }
 
     /// Which rank caused the end, and what it was doing; none if all is well, or if rank 0's own error says it.
     pub fn fault(&self) -> Option<Error> {
         let ranks = self.lock();
-        let Ranks { doing, ends, failed } = &*ranks;
-        if let Some(&rank) = failed.first() {
-            let Some(End::Failed(text)) = &ends[rank] else {
-                return None;
-            };
-            return (rank > 0).then(|| anyhow!("rank {rank} failed, {}: {text}", doing[rank]));
+        let mut lost = Vec::new();
+        for (rank, end) in &ranks.ends {
+            match end {
+                End::Well => {}
+                End::Lost(other) => lost.push(other),
+                End::Failed(_) if *rank == 0 => return None,
+                End::Failed(text) => {
+                    return Some(anyhow!("rank {rank} failed, {}: {text}", ranks.doing[*rank]));
+                }
+            }
         }
-        let lost: Vec<&Lost> = ends
-            .iter()
-            .filter_map(|end| match end {
-                Some(End::Lost(lost)) => Some(lost),
-                _ => None,
-            })
-            .collect();
         // The cause is a rank that others wait for and that waits for nobody.
-        let silent = lost.iter().find(|l| ends[l.rank].is_none());
+        let silent = lost.iter().find(|lost| ranks.end(lost.rank).is_none());
         let lost = silent.or(lost.first())?;
         Some(match lost.silent {
             Some(silent) => anyhow!(
                 "rank {} gave no sign of life for {:.1} s; its last activity: {}",
                 lost.rank,
                 silent.as_secs_f64(),
-                doing[lost.rank]
+                ranks.doing[lost.rank]
             ),
             None => anyhow!("{lost}"),
         })

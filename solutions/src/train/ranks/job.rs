@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, anyhow};
 use candle_core::DType;
 
-use super::{Member, RankStats, ending::Reports, identity, links::Links};
+use super::{Links, Member, RankStats, ending::Reports, identity};
 use crate::{
     model::PointNet,
     parallel::{
@@ -21,11 +21,12 @@ use crate::{
     train::{Outcome, RunFolder, Running, Trainer, master::build_optimizer, trainer::to_device},
 };
 
-/// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns.
+/// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns. The threads are not joined: a rank that
+/// stalls must not stall the job.
 pub(in crate::train) fn start_followers(trainer: &Trainer) -> Result<Links> {
     let (world, deadline) = (trainer.config.ranks, trainer.rank_deadline());
     let threads = (rayon::current_num_threads() / world).max(1);
-    let reports = Reports::new(world);
+    let reports = Reports::new(world, world);
     let mut links = group(world, Algorithm::Ring, deadline)
         .into_iter()
         .zip(group_with(world, &trainer.functions.all_reduce, deadline))
@@ -33,67 +34,46 @@ pub(in crate::train) fn start_followers(trainer: &Trainer) -> Result<Links> {
             control: Box::new(control),
             gradients: Box::new(gradients),
             reports: reports.clone(),
-            is_process: false,
             threads: Some(threads),
         });
     let own = links.next().context("the group has no ranks")?;
     for links in links {
-        spawn(trainer, links)?;
+        let (rank, reports) = (links.control.rank(), links.reports.clone());
+        let mut follower = trainer.follower()?;
+        let body = move || {
+            // Its end is in the reports. Only rank 0 requests to stop.
+            let _ = follower.run_as(links, &AtomicBool::new(false));
+            if reports.rank_0_has_stalled(rank, deadline)
+                && let Some(fault) = reports.fault()
+            {
+                (follower.functions.rank_0_has_stalled)(&format!("{fault:#}"));
+            }
+        };
+        let thread = thread::Builder::new().name(format!("rank-{rank}")).spawn(body);
+        thread.with_context(|| format!("cannot start rank {rank}"))?;
     }
     Ok(own)
-}
-
-/// A thread for a rank other than rank 0. It is not joined: a rank that stalls must not stall the job.
-fn spawn(trainer: &Trainer, links: Links) -> Result<()> {
-    let (rank, reports) = (links.control.rank(), links.reports.clone());
-    let mut follower = trainer.follower()?;
-    let body = move || {
-        // Its end is in the reports. Only rank 0 requests to stop.
-        let _ = follower.run_as(links, &AtomicBool::new(false));
-        if reports.rank_0_has_stalled(rank, follower.rank_deadline())
-            && let Some(fault) = reports.fault()
-        {
-            (follower.functions.rank_0_has_stalled)(&format!("{fault:#}"));
-        }
-    };
-    let named = thread::Builder::new().name(format!("rank-{rank}"));
-    named
-        .spawn(body)
-        .with_context(|| format!("cannot start rank {rank}"))?;
-    Ok(())
-}
-
-impl Links {
-    /// The links of a rank that is a process.
-    pub fn of_process(processes: &dyn Processes) -> Result<Self> {
-        let (control, gradients) = (processes.links()?, processes.gradient_links()?);
-        let reports = Reports::of_process(control.rank(), control.world_size());
-        Ok(Self {
-            control,
-            gradients,
-            reports,
-            is_process: true,
-            threads: None,
-        })
-    }
 }
 
 impl Trainer {
     /// Makes this process one rank of the run, in place of all of them: [`Trainer::run`] then trains as this rank. All ranks
     /// must have the same configuration, data and checkpoint.
-    ///
-    /// # Errors
-    /// Returns an error if the engine cannot create the links.
     pub fn join(&mut self, processes: &dyn Processes) -> Result<()> {
         processes.begin(self.rank_deadline());
-        self.links = Some(Links::of_process(processes)?);
+        let (control, gradients) = (processes.links()?, processes.gradient_links()?);
+        self.links = Some(Links {
+            reports: Reports::new(control.world_size(), 1),
+            control,
+            gradients,
+            threads: None,
+        });
         Ok(())
     }
 
     /// Trains as the rank of `links`, and reports to the other ranks how it ended. If another rank that is a thread failed,
     /// returns its error on rank 0.
     pub(in crate::train) fn run_as(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
-        if links.is_process {
+        if links.threads.is_none() {
             identity::check(self, &*links.control)?;
         }
         let (rank, reports) = (links.control.rank(), links.reports.clone());
@@ -115,8 +95,7 @@ impl Trainer {
     }
 
     fn train_as(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
-        let threads = links.threads.unwrap_or_else(rayon::current_num_threads);
-        let mut member = Member::new(links, &self.config, &self.functions, &self.model, threads)?;
+        let mut member = Member::new(links, &self.config, &self.functions, &self.model)?;
         member.broadcast(&self.model)?;
         let state = || Ok(self.optimizer.state()?.into_iter().collect());
         if let Some(own) = member.own_optimizer(state)? {

@@ -10,15 +10,11 @@ use anyhow::{Context, Result, ensure};
 use candle_core::Tensor;
 
 use super::{
-    Allocated, RankFunctions, RankStats,
-    allocated::Meter,
-    bucketed::Bucketed,
+    Allocated, Links, RankFunctions, RankStats,
     control::Control,
     ending::Reports,
-    gathered::Gathered,
-    links::Links,
-    reduce::RankReduce,
-    shards::Shards,
+    reduction::Reduction,
+    stats::Moment,
     weights::{digest, numbers, set},
 };
 use crate::{
@@ -46,9 +42,7 @@ pub struct Member {
     rank: usize,
     config: Config,
     control: Arc<Control>,
-    gradients: Box<dyn RankReduce>,
-    /// What this rank's optimizer updates; none without ZeRO.
-    shards: Option<Arc<Shards>>,
+    gradients: Reduction,
     cores: rayon::ThreadPool,
     reports: Reports,
     /// The number of steps so far, and their time in seconds.
@@ -58,38 +52,21 @@ pub struct Member {
 }
 
 impl Member {
-    /// Creates a rank with `model` that computes with `threads` threads.
-    ///
-    /// # Errors
-    /// Returns an error unless the buckets hold each parameter exactly once, or if a thread cannot be started.
-    pub fn new(
-        links: Links,
-        config: &Config,
-        functions: &RankFunctions,
-        model: &PointNet,
-        threads: usize,
-    ) -> Result<Self> {
+    /// Creates a rank with `model`.
+    pub fn new(links: Links, config: &Config, functions: &RankFunctions, model: &PointNet) -> Result<Self> {
         let functions = &RankFunctions {
             overlap: functions.overlap && config.overlap,
             ..functions.clone()
         };
         let rank = links.control.rank();
-        let meter = (links.is_process && model.device().is_cpu()).then(Meter::default);
-        let control = Arc::new(Control::new(links.control, links.reports.clone(), meter));
+        let is_measured = links.threads.is_none() && model.device().is_cpu();
+        let control = Arc::new(Control::new(links.control, links.reports.clone(), is_measured));
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
-        let (gradients, shards): (Box<dyn RankReduce>, _) = if config.zero == 3 {
-            let gathered = Gathered::new(model, links.gradients, control.clone())?;
-            let shards = gathered.shards();
-            (Box::new(gathered), Some(shards))
-        } else {
-            let links = (links.gradients, control.clone());
-            let bucketed = Bucketed::new(model, links, (config, functions), patience)?;
-            let shards = bucketed.shards();
-            (Box::new(bucketed), shards)
-        };
+        let both = (links.gradients, control.clone());
+        let gradients = Reduction::new(model, both, (config, functions), patience)?;
         let cores = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
+            .num_threads(links.threads.unwrap_or_else(rayon::current_num_threads))
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))
             .build()
             .context("cannot start the threads of a rank")?;
@@ -98,7 +75,6 @@ impl Member {
             config: config.clone(),
             control,
             gradients,
-            shards,
             cores,
             reports: links.reports,
             steps: (0, 0.0),
@@ -127,26 +103,17 @@ impl Member {
     }
 
     /// Reports long work that this rank does alone.
-    ///
-    /// # Errors
-    /// Returns an error if another rank has failed in the meantime.
     pub fn alive(&self, what: &str) -> Result<()> {
         self.doing(what);
         self.reports.fault().map_or(Ok(()), Err)
     }
 
     /// Waits until every rank has called it.
-    ///
-    /// # Errors
-    /// Returns an error if another rank ended or missed its deadline.
     pub fn barrier(&self) -> Result<()> {
         self.control.link().barrier()
     }
 
     /// Returns the statistics so far, of a rank that steps with `optimizer`.
-    ///
-    /// # Errors
-    /// Returns an error if the optimizer's state cannot be read.
     pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
         let traffic = self.control.link().traffic();
         let (steps, seconds) = self.steps;
@@ -160,9 +127,6 @@ impl Member {
     }
 
     /// Broadcasts rank 0's parameters and running statistics to all ranks.
-    ///
-    /// # Errors
-    /// As [`Member::barrier`].
     pub fn broadcast(&self, model: &PointNet) -> Result<()> {
         self.doing("starting, at the broadcast of the weights");
         for (_, var) in model.params().iter().chain(&model.buffers()) {
@@ -177,26 +141,20 @@ impl Member {
 
     /// Returns the optimizer of this rank's part of the parameters if the ranks share the optimizer. It starts from `state`,
     /// the state of an optimizer of all parameters. Called after [`Member::broadcast`].
-    ///
-    /// # Errors
-    /// Returns an error if the state belongs to another optimizer or another model.
     pub fn own_optimizer(
         &self,
         state: impl FnOnce() -> Result<HashMap<String, Tensor>>,
     ) -> Result<Option<Box<dyn Optimizer>>> {
-        match &self.shards {
-            Some(shards) => shards.optimizer(&self.config, &state()?).map(Some),
-            None => Ok(None),
-        }
+        let shards = self.gradients.shards.as_ref();
+        shards
+            .map(|shards| shards.optimizer(&self.config, &state()?))
+            .transpose()
     }
 
     /// Gathers on rank 0 the state of `optimizer`, which may be shared by the ranks, as that of an optimizer of all
     /// parameters. Returns `None` if it is not shared, or on another rank. Every rank calls it.
-    ///
-    /// # Errors
-    /// As [`Member::barrier`].
     pub fn shared_state(&self, optimizer: &dyn Optimizer) -> Result<Option<Vec<(String, Tensor)>>> {
-        let Some(shards) = &self.shards else {
+        let Some(shards) = &self.gradients.shards else {
             return Ok(None);
         };
         self.doing("gathering the optimizer's state");
@@ -205,9 +163,6 @@ impl Member {
     }
 
     /// Takes the step `one` on `micro`, this rank's share of the micro-batches, and averages the gradients over the ranks.
-    ///
-    /// # Errors
-    /// Those of [`Step::take`].
     pub fn step(
         &mut self,
         one: Step,
@@ -217,7 +172,7 @@ impl Member {
     ) -> Result<Stepped> {
         let began = Instant::now();
         self.control.begin_step(step);
-        self.gradients.begin_step(share);
+        self.gradients.share = share;
         self.control.within_step("forward and backward");
         let mut one = Step {
             model: one.model,
@@ -225,7 +180,7 @@ impl Member {
             loss: one.loss,
             clip: one.clip,
             scaler: one.scaler,
-            reduce: Some(&mut *self.gradients),
+            reduce: Some(&mut self.gradients),
         };
         // The times of the step's parts are those of the thread that does the work.
         let carried = Carried::take();
@@ -235,18 +190,13 @@ impl Member {
         });
         carried.resume();
         let stepped = self.control.restore(stepped)?;
-        if let Some(meter) = &self.control.meter {
-            meter.after_step();
-        }
+        self.control.measure(Moment::Between);
         self.steps.0 += 1;
         self.steps.1 += began.elapsed().as_secs_f64();
         Ok(stepped)
     }
 
     /// Returns the requests of all ranks after this step.
-    ///
-    /// # Errors
-    /// As [`Member::barrier`].
     pub fn agree(&self, mine: Requests) -> Result<Requests> {
         let mine = [mine.read, mine.save, mine.stop].map(u32::from);
         let all = gather(&**self.control.link(), &[mine])?;
@@ -260,10 +210,6 @@ impl Member {
 
     /// Fulfils the agreed requests `requests` after `step` steps: compares the parameters before a checkpoint and every
     /// [`Config::compare_ranks_every`] steps, and sums loss and accuracy over the ranks.
-    ///
-    /// # Errors
-    /// Returns an error that names the rank whose parameters differ, the errors of [`Running::read`] and those of
-    /// [`Member::barrier`].
     pub fn follow(
         &mut self,
         requests: Requests,
@@ -284,12 +230,12 @@ impl Member {
     /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps, and
     /// collects what their processes have allocated.
     fn compare(&mut self, model: &PointNet, step: u64) -> Result<()> {
-        if let Some(shards) = &self.shards {
+        if let Some(shards) = &self.gradients.shards {
             shards.gather_released()?;
         }
         let digest = digest(model, self.config.sync_bn)?;
         // Also a rank on a GPU sends numbers, because all ranks must send equally many.
-        let [between, stepping] = self.control.meter.as_ref().map_or([0; 2], Meter::read);
+        let [between, stepping] = self.control.allocated();
         let all = gather(&**self.control.link(), &[[digest, between, stepping]])?;
         for (rank, theirs) in all.iter().enumerate() {
             ensure!(

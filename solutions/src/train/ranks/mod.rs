@@ -5,28 +5,21 @@
 //! synchronise in batch norm, in the all-reduce of the gradients, and after each step. Rank 0, the thread or process whose
 //! [`super::Trainer::run`] returns the result, alone evaluates, saves and reports. Two groups of links carry this, so that gradients may be sent while batch norm sums.
 
-mod allocated;
-mod bucketed;
 mod control;
 mod ending;
 mod functions;
-mod gathered;
 mod identity;
 mod job;
-mod links;
 pub mod measure;
 mod member;
-mod memory;
-mod reduce;
+mod reduction;
 mod shards;
 mod state;
 mod stats;
 mod weights;
 
-pub use allocated::Allocated;
+pub(super) use control::Links;
 pub use functions::RankFunctions;
 pub(super) use job::start_followers;
-pub(super) use links::Links;
 pub(super) use member::{Member, Requests};
-pub use memory::RankMemory;
-pub use stats::RankStats;
+pub use stats::{Allocated, RankMemory, RankStats};

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
 
 use super::{
@@ -16,7 +16,7 @@ use crate::{
     model::PointNet,
     optim::{Optimizer, Slices, Whole, clip_by_norm, sum_of_squares},
     parallel::{chunk, part_like},
-    shard::{Sharded, Slice, slices_of_rank},
+    shard::{Sharded, slices_of_rank},
     train::{Config, OptimizerStep, master::build_optimizer_for},
 };
 
@@ -25,21 +25,29 @@ pub struct Shards {
     control: Arc<Control>,
     params: Vec<(String, Var)>,
     units: Vec<Unit>,
-    /// The variable of each slice, in the order of the units, under the name of its parameter: a rank has at most one slice of
-    /// each. If the rank has the whole parameter, it is the model's own variable, otherwise a copy.
-    own: Vec<(String, Var)>,
     /// Whether the model's parameters are released while nobody uses them.
     releases: bool,
 }
 
 /// Parameters that are laid end to end and cut into one chunk for each rank.
-pub struct Unit {
+struct Unit {
     /// Indices in the model.
     params: Vec<usize>,
-    /// This rank's slices; [`Slice::param`] is an index in `params`.
-    slices: Vec<Slice>,
+    /// How many numbers they have.
+    length: usize,
     /// Where this rank's chunk begins.
     start: usize,
+    /// This rank's chunk. A rank has at most one slice of each parameter.
+    own: Vec<Slice>,
+}
+
+/// A part of a parameter, which this rank updates.
+struct Slice {
+    /// Index in the model.
+    param: usize,
+    range: Range<usize>,
+    /// The model's own variable if the rank has the whole parameter, otherwise a copy.
+    var: Var,
 }
 
 impl Shards {
@@ -55,68 +63,77 @@ impl Shards {
         // One at a time: the guard of a lock lives to the end of its statement.
         let rank = control.link().rank();
         let world = control.link().world_size();
-        let unit = |of: Vec<usize>| {
-            let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
-            Unit {
-                start: chunk(sizes.iter().sum(), rank, world).start,
-                slices: slices_of_rank(&sizes, rank, world),
-                params: of,
-            }
-        };
-        let units: Vec<Unit> = units.into_iter().map(unit).collect();
-        let mut own = Vec::new();
-        for (param, range) in units.iter().flat_map(Unit::own) {
-            let (name, var) = &params[param];
+        let slice = |param: usize, range: Range<usize>| -> Result<Slice> {
+            let var = &params[param].1;
             let is_whole = !releases && range.len() == var.elem_count() && var.device().same_device(device);
-            let slice = match is_whole {
+            let var = match is_whole {
                 true => var.clone(),
                 false => Var::from_tensor(&state::part(var, &range)?.to_device(device)?)?,
             };
-            own.push((name.clone(), slice));
-        }
+            Ok(Slice { param, range, var })
+        };
+        let unit = |of: Vec<usize>| -> Result<Unit> {
+            let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
+            let length = sizes.iter().sum();
+            let own = slices_of_rank(&sizes, rank, world).into_iter();
+            Ok(Unit {
+                length,
+                start: chunk(length, rank, world).start,
+                own: own
+                    .map(|own| slice(of[own.param], own.range))
+                    .collect::<Result<_>>()?,
+                params: of,
+            })
+        };
+        let units = units.into_iter().map(unit).collect::<Result<_>>()?;
         Ok(Self {
             control,
             params,
             units,
-            own,
             releases,
         })
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &Slice> {
+        self.units.iter().flat_map(|unit| &unit.own)
+    }
+
+    /// The variable of each slice, under the name of its parameter.
+    fn own(&self) -> Vec<(String, Var)> {
+        let named = |slice: &Slice| (self.params[slice.param].0.clone(), slice.var.clone());
+        self.slices().map(named).collect()
     }
 
     /// Builds the optimizer of this rank's slices, and loads its part of `state`, the state of an optimizer of the whole
     /// parameters.
     pub fn optimizer(&self, config: &Config, state: &HashMap<String, Tensor>) -> Result<Box<dyn Optimizer>> {
-        let slices = self.units.iter().flat_map(Unit::own).zip(&self.own);
         let mut own_slices = HashMap::new();
-        for ((param, range), (name, own)) in slices {
-            let whole = &self.params[param].1;
-            if own.id() != whole.id() {
-                own.set(&state::part(whole, &range)?.to_device(own.device())?)?;
+        for Slice { param, range, var } in self.slices() {
+            let (name, whole) = &self.params[*param];
+            if var.id() != whole.id() {
+                var.set(&state::part(whole, range)?.to_device(var.device())?)?;
             }
-            own_slices.insert(name.as_str(), (range, own.shape()));
+            own_slices.insert(name.as_str(), (range.clone(), var.shape()));
         }
-        let mut optimizer = build_optimizer_for(config, self.own.clone(), Some(self.slices()))?;
-        optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
-        Ok(optimizer)
-    }
-
-    /// Says of which parameters this rank has slices, for optimizers that need norms of whole parameters.
-    fn slices(&self) -> Slices {
-        let of = |(index, _): (usize, Range<usize>)| Whole {
-            index,
-            is_matrix: self.params[index].1.rank() > 1,
+        // Some optimizers need norms of whole parameters.
+        let of = |slice: &Slice| Whole {
+            index: slice.param,
+            is_matrix: self.params[slice.param].1.rank() > 1,
         };
-        Slices {
-            of: self.units.iter().flat_map(Unit::own).map(of).collect(),
+        let slices = Slices {
+            of: self.slices().map(of).collect(),
             count: self.params.len(),
             ranks: self.control.clone(),
-        }
+        };
+        let mut optimizer = build_optimizer_for(config, self.own(), Some(slices))?;
+        optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
+        Ok(optimizer)
     }
 
     /// Counts the bytes that this rank keeps: the model's weights, the copies of slices and the masters in the state of
     /// `optimizer`, and the rest of that state.
     pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
-        let memory = RankMemory::of(&self.params, &self.own, optimizer)?;
+        let memory = RankMemory::of(&self.params, &self.own(), optimizer)?;
         Ok(match self.releases {
             true => RankMemory { weights: 0, ..memory },
             false => memory,
@@ -128,24 +145,18 @@ impl Shards {
     pub fn state(&self, optimizer: &dyn Optimizer) -> Result<Vec<(String, Tensor)>> {
         let own = optimizer.state()?;
         let leads = self.control.link().rank() == 0;
-        let names: Vec<&str> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        let (mut whole, kinds) = state::kinds(&own, &names);
-        let own: HashMap<String, Tensor> = own.into_iter().collect();
+        let (mut whole, kinds) = state::kinds(&own, &self.params);
+        let tensors: HashMap<&str, &Tensor> = own.iter().map(|(name, t)| (name.as_str(), t)).collect();
         for kind in kinds {
-            let mut first = 0;
             for unit in &self.units {
-                let slices = &self.own[first..first + unit.slices.len()];
-                first += unit.slices.len();
-                let mut mine = Vec::new();
-                for (name, _) in slices {
-                    mine.extend(state::numbers(&own, &kind.key(name))?);
-                }
-                let gathered = self.gathered(unit, &mine)?;
-                let each = unit.params.iter().zip(unit.cut(&gathered, &self.params));
-                for (&param, numbers) in each.filter(|_| leads) {
-                    let (name, var) = &self.params[param];
-                    let tensor = Tensor::from_vec(numbers, var.shape(), &Device::Cpu)?;
-                    whole.push((kind.key(name), tensor));
+                let gathered = self.gathered(unit, |slice| {
+                    let key = state::key(kind, &self.params[slice.param].0);
+                    let tensor = tensors.get(key.as_str());
+                    numbers(tensor.with_context(|| format!("the optimizer's state has no tensor {key}"))?)
+                })?;
+                for (name, var, numbers) in self.cut(unit, &gathered).filter(|_| leads) {
+                    let tensor = Tensor::from_slice(numbers, var.shape(), &Device::Cpu)?;
+                    whole.push((state::key(kind, name), tensor));
                 }
             }
         }
@@ -159,13 +170,10 @@ impl Shards {
 
     /// Returns this rank's chunk of each unit.
     pub fn layers(&self) -> Result<Vec<Sharded>> {
-        let mut first = 0;
         let one = |unit: &Unit| {
-            let range = first..first + unit.slices.len();
-            first = range.end;
             Ok(Sharded {
-                own: self.numbers(range)?,
-                length: unit.length(&self.params),
+                own: chunk_of(unit, |slice| numbers(&slice.var))?,
+                length: unit.length,
             })
         };
         self.units.iter().map(one).collect()
@@ -176,61 +184,62 @@ impl Shards {
         let unit = &self.units[unit];
         self.set_unit(unit, whole)?;
         let result = work();
-        let params = unit.params.iter();
-        params
-            .into_iter()
-            .try_for_each(|&param| kernels::release(&self.params[param].1))?;
+        for &param in &unit.params {
+            kernels::release(&self.params[param].1)?;
+        }
         result
     }
 
     /// Gathers the slices of all ranks into the model's parameters.
     pub fn gather(&self) -> Result<()> {
-        let mut first = 0;
-        for unit in &self.units {
-            let mine = self.numbers(first..first + unit.slices.len())?;
-            first += unit.slices.len();
-            let whole = self.gathered(unit, &mine)?;
-            self.set_unit(unit, &whole)?;
-        }
-        Ok(())
+        self.units.iter().try_for_each(|unit| {
+            let whole = self.gathered(unit, |slice| numbers(&slice.var))?;
+            self.set_unit(unit, &whole)
+        })
     }
 
-    fn gathered(&self, unit: &Unit, mine: &[f32]) -> Result<Vec<f32>> {
-        let mut whole = vec![0.0; unit.length(&self.params)];
-        self.control.link().all_gather(mine, &mut whole)?;
+    /// Gathers the numbers of a unit from all ranks. `of` returns those of this rank's slices.
+    fn gathered(&self, unit: &Unit, of: impl Fn(&Slice) -> Result<Vec<f32>>) -> Result<Vec<f32>> {
+        let mut whole = vec![0.0; unit.length];
+        self.control.link().all_gather(&chunk_of(unit, of)?, &mut whole)?;
         Ok(whole)
     }
 
     fn set_unit(&self, unit: &Unit, whole: &[f32]) -> Result<()> {
-        for (&param, numbers) in unit.params.iter().zip(unit.cut(whole, &self.params)) {
-            let var = &self.params[param].1;
-            match self.releases {
-                true => kernels::fill(var, numbers)?,
-                false => set(var, numbers)?,
-            }
-        }
-        Ok(())
+        self.cut(unit, whole)
+            .try_for_each(|(_, var, numbers)| match self.releases {
+                true => Ok(kernels::fill(var, numbers.to_vec())?),
+                false => set(var, numbers.to_vec()),
+            })
     }
 
-    /// Returns the numbers of the slices `range`, end to end.
-    fn numbers(&self, range: Range<usize>) -> Result<Vec<f32>> {
-        let each = self.own[range].iter().map(|(_, var)| numbers(var));
-        Ok(each.collect::<Result<Vec<_>>>()?.concat())
+    /// Cuts the numbers of a unit into those of each parameter, with its name and variable.
+    fn cut<'a>(
+        &'a self,
+        unit: &'a Unit,
+        mut whole: &'a [f32],
+    ) -> impl Iterator<Item = (&'a str, &'a Var, &'a [f32])> {
+        unit.params.iter().map(move |&param| {
+            let (name, var) = &self.params[param];
+            let (own, after) = whole.split_at(var.elem_count());
+            whole = after;
+            (name.as_str(), var, own)
+        })
     }
 
     /// Returns the gradients of the slices. `parts` are the gradients of each unit, as vectors: this rank's chunk, or all.
     pub fn gradients(&self, parts: &[Tensor]) -> Result<Vec<Tensor>> {
-        let mut gradients = Vec::with_capacity(self.own.len());
+        let mut gradients = Vec::new();
         for (unit, part) in self.units.iter().zip(parts) {
-            let own: usize = unit.slices.iter().map(|slice| slice.range.len()).sum();
+            let own: usize = unit.own.iter().map(|slice| slice.range.len()).sum();
             let part = match part.elem_count() == own {
                 true => part.clone(),
                 // A copy, so that the rest is freed before the optimizer steps.
                 false => Tensor::new(part.narrow(0, unit.start, own)?.to_vec1::<f32>()?, part.device())?,
             };
             let mut at = 0;
-            for slice in &unit.slices {
-                gradients.push(part_like(&part, at, &self.own[gradients.len()].1)?);
+            for slice in &unit.own {
+                gradients.push(part_like(&part, at, &slice.var)?);
                 at += slice.range.len();
             }
         }
@@ -244,32 +253,11 @@ impl Shards {
             self.control.sum_f64(&mut squares)?;
             clip_by_norm(&mut grads, squares[0].sqrt(), clip)?;
         }
-        step(&grads)?;
-        self.control.stepped();
-        Ok(())
+        step(&grads)
     }
 }
 
-impl Unit {
-    /// This rank's slices: the parameter's index in the model, and the range in it.
-    fn own(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
-        self.slices
-            .iter()
-            .map(|slice| (self.params[slice.param], slice.range.clone()))
-    }
-
-    fn length(&self, params: &[(String, Var)]) -> usize {
-        self.params.iter().map(|&p| params[p].1.elem_count()).sum()
-    }
-
-    /// Cuts the unit's numbers into those of each parameter.
-    fn cut(&self, whole: &[f32], params: &[(String, Var)]) -> Vec<Vec<f32>> {
-        let mut rest = whole;
-        let one = |&param: &usize| {
-            let (own, after) = rest.split_at(params[param].1.elem_count());
-            rest = after;
-            own.to_vec()
-        };
-        self.params.iter().map(one).collect()
-    }
+/// What `of` returns of this rank's slices of a unit, end to end.
+fn chunk_of(unit: &Unit, of: impl Fn(&Slice) -> Result<Vec<f32>>) -> Result<Vec<f32>> {
+    Ok(unit.own.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
 }

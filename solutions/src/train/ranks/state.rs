@@ -1,65 +1,47 @@
-//! The named tensors of an optimizer's state, of whole parameters and of slices.
+//! The named tensors of an optimizer's state, of whole parameters and of slices. A tensor's name is that of its parameter, with its
+//! kind before it (`exp_avg.NAME`) or after it (`NAME.master`).
 
 use std::{collections::HashMap, ops::Range};
 
-use anyhow::{Context, Result, ensure};
-use candle_core::{DType, Shape, Tensor, Var};
+use anyhow::{Result, ensure};
+use candle_core::{Shape, Tensor, Var};
 
-/// A kind of state, and where its name is in the name of a tensor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `exp_avg.NAME`.
-    Before(String),
-    /// `NAME.master`.
-    After(String),
-}
+/// The kind of the master weights. A kind that follows the name starts with a dot.
+pub const MASTER: &str = ".master";
 
-impl Kind {
-    /// Whether it is a master weight.
-    pub fn is_master(&self) -> bool {
-        *self == Self::After("master".into())
-    }
-
-    /// The name of this state of parameter `name`.
-    pub fn key(&self, name: &str) -> String {
-        match self {
-            Self::Before(kind) => format!("{kind}.{name}"),
-            Self::After(kind) => format!("{name}.{kind}"),
-        }
+/// The name of the state of kind `kind` of parameter `name`.
+pub fn key(kind: &str, name: &str) -> String {
+    match kind.starts_with('.') {
+        true => format!("{name}{kind}"),
+        false => format!("{kind}{name}"),
     }
 }
 
 /// Splits the name of a tensor into its kind and the parameter; `None` if it belongs to no parameter, as `step`.
-fn split<'a>(key: &'a str, names: &[&str]) -> Option<(Kind, &'a str)> {
-    if let Some((kind, name)) = key.split_once('.').filter(|(_, name)| names.contains(name)) {
-        return Some((Kind::Before(kind.to_owned()), name));
-    }
-    let (name, kind) = key.rsplit_once('.').filter(|(name, _)| names.contains(name))?;
-    Some((Kind::After(kind.to_owned()), name))
+fn split<'a>(key: &'a str, params: &[(String, Var)]) -> Option<(&'a str, &'a str)> {
+    let is_name = |text: &str| params.iter().any(|(name, _)| name == text);
+    let before = key.find('.').map(|dot| key.split_at(dot + 1));
+    let after = key.rfind('.').map(|dot| key.split_at(dot));
+    let before = before.filter(|(_, name)| is_name(name));
+    before.or(after
+        .map(|(name, kind)| (kind, name))
+        .filter(|(_, name)| is_name(name)))
 }
 
 /// Returns the tensors of `state` that belong to no parameter, and the kinds of the others.
-pub fn kinds(state: &[(String, Tensor)], names: &[&str]) -> (Vec<(String, Tensor)>, Vec<Kind>) {
+pub fn kinds<'a>(
+    state: &'a [(String, Tensor)],
+    params: &[(String, Var)],
+) -> (Vec<(String, Tensor)>, Vec<&'a str>) {
     let (mut others, mut kinds) = (Vec::new(), Vec::new());
     for (key, tensor) in state {
-        match split(key, names) {
+        match split(key, params) {
             None => others.push((key.clone(), tensor.clone())),
             Some((kind, _)) if !kinds.contains(&kind) => kinds.push(kind),
             Some(_) => {}
         }
     }
     (others, kinds)
-}
-
-/// Returns the numbers of the tensor `key`.
-///
-/// # Errors
-/// Returns an error if the state has no such tensor.
-pub fn numbers(state: &HashMap<String, Tensor>, key: &str) -> Result<Vec<f32>> {
-    let tensor = state
-        .get(key)
-        .with_context(|| format!("the optimizer's state has no tensor {key}"))?;
-    Ok(tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?)
 }
 
 /// Cuts these `slices`, each a range with the shape of its variable, out of `whole`, the state of an optimizer of the whole parameters.
@@ -71,10 +53,9 @@ pub fn cut(
     params: &[(String, Var)],
     slices: &HashMap<&str, (Range<usize>, &Shape)>,
 ) -> Result<HashMap<String, Tensor>> {
-    let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
     let mut own = HashMap::new();
     for (key, tensor) in whole {
-        let Some((_, name)) = split(key, &names) else {
+        let Some((_, name)) = split(key, params) else {
             own.insert(key.clone(), tensor.clone());
             continue;
         };
@@ -100,27 +81,22 @@ pub fn part(whole: &Tensor, range: &Range<usize>) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
+    use candle_core::{DType, Device};
+
     use super::*;
 
     #[test]
     fn a_name_that_ends_with_another_name_is_not_taken_for_it() {
-        let names = ["out.weight", "transform.out.weight"];
-        let kind = |kind: &str| Kind::Before(kind.to_owned());
-        assert_eq!(
-            split("exp_avg.transform.out.weight", &names),
-            Some((kind("exp_avg"), "transform.out.weight"))
-        );
-        assert_eq!(
-            split("exp_avg.out.weight", &names),
-            Some((kind("exp_avg"), "out.weight"))
-        );
-        let master = Kind::After("master".to_owned());
-        assert_eq!(
-            split("out.weight.master", &names),
-            Some((master.clone(), "out.weight"))
-        );
-        assert_eq!(split("step", &names), None);
-        assert_eq!(master.key("a.b"), "a.b.master");
-        assert_eq!(kind("exp_avg").key("a.b"), "exp_avg.a.b");
+        let var = || Var::zeros(1, DType::F32, &Device::Cpu).unwrap();
+        let params = ["out.weight", "transform.out.weight"].map(|name| (name.to_owned(), var()));
+        for (kind, name, whole) in [
+            ("exp_avg.", "transform.out.weight", "exp_avg.transform.out.weight"),
+            ("exp_avg.", "out.weight", "exp_avg.out.weight"),
+            (MASTER, "out.weight", "out.weight.master"),
+        ] {
+            assert_eq!(split(whole, &params), Some((kind, name)));
+            assert_eq!(key(kind, name), whole);
+        }
+        assert_eq!(split("step", &params), None);
     }
 }

@@ -6,24 +6,16 @@ use rayon::prelude::*;
 
 use crate::model::PointNet;
 
-/// Returns the values of `var`, in f32 on the host.
-pub fn numbers(var: &Var) -> Result<Vec<f32>> {
-    Ok(var
-        .as_detached_tensor()
-        .to_dtype(DType::F32)?
-        .flatten_all()?
-        .to_vec1()?)
+/// Returns the values of `tensor`, in f32 on the host.
+pub fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
+    let tensor = tensor.detach().to_dtype(DType::F32)?;
+    Ok(tensor.flatten_all()?.to_vec1()?)
 }
 
 /// Sets `var` to `numbers`.
 pub fn set(var: &Var, numbers: Vec<f32>) -> Result<()> {
-    Ok(var.set(&like(var, numbers)?)?)
-}
-
-/// Returns a tensor of `numbers` with the shape, dtype and device of `param`.
-pub fn like(param: &Var, numbers: Vec<f32>) -> Result<Tensor> {
-    let made = Tensor::from_vec(numbers, param.shape(), &Device::Cpu)?;
-    Ok(made.to_dtype(param.dtype())?.to_device(param.device())?)
+    let values = Tensor::from_vec(numbers, var.shape(), &Device::Cpu)?;
+    Ok(var.set(&values.to_dtype(var.dtype())?.to_device(var.device())?)?)
 }
 
 /// Returns a hash (FNV-1a of each tensor) of all bits of the parameters, and with `buffers` also of the running statistics.

@@ -17,7 +17,7 @@ use crate::{
     model::PointNet,
     parallel::{
         Algorithm, AllReduce, Cost, Place, Processes,
-        measure::{Seconds, all_reduce_seconds, messages},
+        measure::{Seconds, all_reduce_seconds, messages, round_trips},
         ring_all_reduce, ring_seconds, strong_efficiency, weak_efficiency,
     },
     train::{
@@ -181,7 +181,8 @@ impl<'a> Work<'a> {
                 .all_reduces
                 .push(AllReduced::new(ranks, bytes, &seconds, direct));
         }
-        let messages = processes.message_seconds(&*links, &MESSAGES, self.args.repeats)?;
+        let messages = round_trips(&*links, &MESSAGES, self.args.repeats)?;
+        links.barrier()?;
         drop(links);
         processes.finish(None);
         leads.then(|| engine.with_messages(messages)).transpose()

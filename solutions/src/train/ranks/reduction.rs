@@ -1,0 +1,387 @@
+//! The reduction of gradients over the ranks. In buckets, during the backward pass or after it: data parallelism, and ZeRO's
+//! stages 1 and 2, in which the ranks share the optimizer's state. Part by part of the network, whose parameters are gathered when
+//! it runs and released afterwards: stage 3.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Result, ensure};
+use candle_core::{DType, Device, Tensor, Var};
+
+use super::{
+    RankFunctions, RankMemory, RankStats,
+    control::Control,
+    shards::Shards,
+    stats::{Moment, bytes, bytes_of},
+};
+use crate::{
+    model::{Part, PointNet},
+    optim::Optimizer,
+    parallel::{Bucket, Collective, Reducer, Traffic, mean_over_ranks},
+    shard::{Memory, Sharded, backward_sharded, forward_sharded, reduce_gradients},
+    train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce, clip_and_step},
+};
+
+enum Engine {
+    Buckets(Box<Reducer>),
+    /// All at once after the backward pass, by a function that a lesson may replace; without ZeRO.
+    AtOnce(
+        Box<dyn Collective>,
+        fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
+    ),
+    /// The gradients of each part during its backward pass.
+    Parts(Parts),
+}
+
+/// Gathers parameters for the parts of forward and backward passes.
+struct Parts {
+    link: Box<dyn Collective>,
+    memory: Memory,
+    /// This rank's chunk of the mean gradients of each part, summed over the micro-batches of a step.
+    means: Vec<Vec<f32>>,
+    /// What a rank sends to gather all parameters once.
+    gather: Traffic,
+}
+
+/// Reduces the gradients of one rank's model, and steps with those of its parameters.
+pub struct Reduction {
+    engine: Engine,
+    params: Vec<(String, Var)>,
+    /// What this rank's optimizer updates; none without ZeRO.
+    pub shards: Option<Shards>,
+    control: Arc<Control>,
+    /// This rank's share of the current step's batch.
+    pub share: RankShare,
+    stats: RankStats,
+    /// Bytes of the gradients of the last step after their reduction.
+    gradients: u64,
+}
+
+impl Reduction {
+    /// Reduces the gradients of `model` over `link`, as stage `config.zero` does. The reduction of a bucket must end within
+    /// `timeout`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Reducer::new`], and an error if stage 3 is to run on another device than the CPU.
+    pub fn new(
+        model: &PointNet,
+        (link, control): (Box<dyn Collective>, Arc<Control>),
+        (config, functions): (&Config, &RankFunctions),
+        timeout: Duration,
+    ) -> Result<Self> {
+        let (zero, params) = (config.zero, model.params());
+        let on_device = zero == 0 && link.on_tensors().is_some() && !model.device().is_cpu();
+        let mut units = None;
+        let engine = if zero == 3 {
+            ensure!(
+                model.device().is_cpu(),
+                "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
+            );
+            units = Some(model.parts());
+            Engine::Parts(Parts {
+                link,
+                memory: Memory::default(),
+                means: Vec::new(),
+                gather: Traffic::default(),
+            })
+        } else if zero == 0 && !functions.overlap && !on_device {
+            // Without buckets, a lesson's function for them is not called.
+            Engine::AtOnce(link, functions.average)
+        } else {
+            let tensors: Vec<Tensor> = params.iter().map(|(_, var)| var.as_detached_tensor()).collect();
+            let each: Vec<_> = tensors.iter().map(|t| (bytes(t) as usize, "f32")).collect();
+            let buckets = match zero {
+                1 => vec![Bucket {
+                    params: (0..params.len()).collect(),
+                    bytes: each.iter().map(|(bytes, _)| bytes).sum(),
+                    kind: "f32",
+                }],
+                _ => (functions.buckets)(&each, functions.sizes),
+            };
+            units = (zero > 0).then(|| buckets.iter().map(|bucket| bucket.params.clone()).collect());
+            // The single bucket of stage 1 is complete only with the last gradient.
+            let buckets = (buckets, functions.overlap && zero != 1);
+            let reduce = if zero == 2 {
+                reduce_gradients
+            } else {
+                mean_over_ranks
+            };
+            Engine::Buckets(Box::new(match on_device {
+                true => Reducer::on_device(link, tensors, buckets)?,
+                false => Reducer::new(link, tensors, buckets, reduce, timeout)?,
+            }))
+        };
+        let device = match config.offload_optimizer {
+            true => Device::Cpu,
+            false => model.device(),
+        };
+        let shards = units.map(|units| Shards::new(model, units, control.clone(), (&device, zero == 3)));
+        Ok(Self {
+            engine,
+            params,
+            shards: shards.transpose()?,
+            control,
+            share: RankShare::ALONE,
+            stats: RankStats::default(),
+            gradients: 0,
+        })
+    }
+
+    /// Returns the communication so far; `control` is what was sent over the link for everything except gradients.
+    pub fn stats(&self, control: Traffic) -> RankStats {
+        let others = match self.engine {
+            Engine::Parts(_) => control,
+            // The parameters are gathered over the same link.
+            _ => control - self.stats.parameters,
+        };
+        RankStats { others, ..self.stats }
+    }
+
+    /// Counts what this rank, which steps with `optimizer`, keeps.
+    pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
+        let memory = match &self.shards {
+            Some(shards) => shards.memory(optimizer)?,
+            None => RankMemory::of(&self.params, &[], optimizer)?,
+        };
+        let passing = match &self.engine {
+            // A part's parameters are in a buffer and in the model's variables.
+            Engine::Parts(parts) => 2 * parts.memory.peak() * size_of::<f32>(),
+            _ => 0,
+        };
+        Ok(RankMemory {
+            gradients: self.gradients,
+            passing: passing as u64,
+            ..memory
+        })
+    }
+
+    /// Calls `pass` with the parts of stage 3 and this rank's chunks of their parameters. It returns the time in which it computed;
+    /// the rest it communicated. Returns what was sent.
+    fn communicate(
+        &mut self,
+        pass: impl FnOnce(&mut Parts, &Shards, &[Sharded]) -> Result<Duration>,
+    ) -> Result<Traffic> {
+        let (Engine::Parts(parts), Some(shards)) = (&mut self.engine, &self.shards) else {
+            anyhow::bail!("only stage 3 of ZeRO gathers parameters for each part");
+        };
+        let began = Instant::now();
+        let before = parts.link.traffic();
+        let computing = pass(parts, shards, &shards.layers()?)?;
+        self.stats.waited(began.elapsed().saturating_sub(computing));
+        Ok(parts.link.traffic() - before)
+    }
+}
+
+impl Reduce for Reduction {
+    fn share(&self) -> RankShare {
+        self.share
+    }
+
+    fn overlaps(&self) -> bool {
+        matches!(&self.engine, Engine::Buckets(reducer) if reducer.overlaps())
+    }
+
+    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
+        match &mut self.engine {
+            Engine::Buckets(reducer) => reducer.ready(parameter, gradient),
+            Engine::AtOnce(..) | Engine::Parts(_) => Ok(()),
+        }
+    }
+
+    /// Returns the mean gradients, with ZeRO those of this rank's slices.
+    fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.control.within_step(match &self.shards {
+            None => "at the all-reduce of gradients",
+            Some(_) => "at the reduction of gradients",
+        });
+        let reduced = match &mut self.engine {
+            Engine::AtOnce(link, average) => {
+                let began = Instant::now();
+                average(&**link, &mut own)?;
+                self.stats.waited(began.elapsed());
+                self.stats.gradients = link.traffic();
+                own
+            }
+            Engine::Buckets(reducer) => {
+                // Without overlap, they are all here.
+                for (parameter, gradient) in own.into_iter().enumerate() {
+                    reducer.ready(parameter, &gradient)?;
+                }
+                let (reduced, cost) = match &self.shards {
+                    None => reducer.finish()?,
+                    Some(_) => reducer.finish_buckets()?,
+                };
+                self.stats.reduced(&cost);
+                reduced
+            }
+            // The backward passes have reduced them.
+            Engine::Parts(parts) => {
+                let means = std::mem::take(&mut parts.means).into_iter();
+                means
+                    .map(|means| Ok(Tensor::new(means, &Device::Cpu)?))
+                    .collect::<Result<_>>()?
+            }
+        };
+        self.gradients = bytes_of(&reduced);
+        match &self.shards {
+            None => Ok(reduced),
+            Some(shards) => shards.gradients(&reduced),
+        }
+    }
+
+    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
+        match self.engine {
+            Engine::Parts(_) => Some(self),
+            _ => None,
+        }
+    }
+
+    fn any_overflow(&self, own: bool) -> Result<bool> {
+        self.shards.as_ref().map_or(Ok(own), |_| self.control.any(own))
+    }
+
+    fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+        self.control.within_step("at the optimizer");
+        let measured = &mut |grads: &[Tensor]| {
+            step(grads)?;
+            self.control.measure(Moment::Stepped);
+            Ok(())
+        };
+        let Some(shards) = &self.shards else {
+            return clip_and_step(grads, clip, measured);
+        };
+        shards.clip_and_step(grads, clip, measured)?;
+        if !matches!(self.engine, Engine::Parts(_)) {
+            self.control.within_step("at the all-gather of parameters");
+            let before = self.control.link().traffic();
+            shards.gather()?;
+            self.stats.parameters += self.control.link().traffic() - before;
+        }
+        Ok(())
+    }
+}
+
+impl GatheredPasses for Reduction {
+    fn forward(&mut self, part: Part) -> Result<()> {
+        let sent = self.communicate(|parts, shards, layers| {
+            let mut computing = Duration::ZERO;
+            forward_sharded(&*parts.link, layers, &parts.memory, &mut |i, whole| {
+                let began = Instant::now();
+                let done = shards.filled(i, whole, || part(i));
+                computing += began.elapsed();
+                done
+            })?;
+            Ok(computing)
+        })?;
+        self.stats.parameters += sent;
+        if let Engine::Parts(parts) = &mut self.engine {
+            parts.gather = sent;
+        }
+        Ok(())
+    }
+
+    fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()> {
+        let mut gathered = Traffic::default();
+        let sent = self.communicate(|parts, shards, layers| {
+            let mut computing = Duration::ZERO;
+            let means = backward_sharded(&*parts.link, layers, &parts.memory, &mut |i, whole| {
+                let began = Instant::now();
+                let grads = shards.filled(i, whole, || flat(part(i)?));
+                computing += began.elapsed();
+                grads
+            })?;
+            gathered = parts.gather;
+            parts.means.resize(means.len(), Vec::new());
+            for (sums, mut means) in parts.means.iter_mut().zip(means) {
+                means.iter_mut().for_each(|mean| *mean *= weight as f32);
+                if sums.is_empty() {
+                    *sums = means;
+                    continue;
+                }
+                for (sum, mean) in sums.iter_mut().zip(means) {
+                    *sum += mean;
+                }
+            }
+            Ok(computing)
+        })?;
+        self.stats.parameters += gathered;
+        self.stats.gradients += sent - gathered;
+        Ok(())
+    }
+}
+
+/// All gradients end to end; each tensor is freed as soon as it is copied.
+fn flat(grads: Vec<Tensor>) -> Result<Vec<f32>> {
+    let mut flat = Vec::with_capacity(grads.iter().map(Tensor::elem_count).sum());
+    for gradient in grads {
+        flat.extend(gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
+    }
+    Ok(flat)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+    use crate::{
+        parallel::{Algorithm, Rank, threads::group},
+        precision::{DynamicScaler, GradScaler, LossScale},
+        train::ranks::ending::Reports,
+    };
+
+    /// Takes a step of one of two ranks whose gradients all have `value`.
+    fn overflowing_step([control, gradients]: [Rank; 2], value: f32, zero: u8, overlap: bool) {
+        let config = Config {
+            zero,
+            ranks: 2,
+            width: 64,
+            ..Config::default()
+        };
+        let functions = RankFunctions {
+            overlap,
+            ..RankFunctions::default()
+        };
+        let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
+        let control = Arc::new(Control::new(Box::new(control), Reports::new(2, 2), false));
+        let links: (Box<dyn Collective>, _) = (Box::new(gradients), control);
+        let mut reduce =
+            Reduction::new(&model, links, (&config, &functions), Duration::from_secs(20)).unwrap();
+        let full = |(_, var): &(String, Var)| Tensor::full(value, var.shape(), &Device::Cpu).unwrap();
+        let own: Vec<Tensor> = model.params().iter().map(full).collect();
+        let mut scaler = GradScaler::new(DynamicScaler::new(8.0, 100).unwrap());
+        let one = Tensor::new(1f32, &Device::Cpu).unwrap();
+        let backward = &mut |_: &Tensor| {
+            let mut own = own.clone();
+            if reduce.overlaps() {
+                for (p, gradient) in own.drain(..).enumerate().rev() {
+                    reduce.ready(p, &gradient).unwrap();
+                }
+            }
+            Ok(reduce.finish(own).unwrap())
+        };
+        scaler.gradients(&one, backward).unwrap();
+        scaler.agree(|own| reduce.any_overflow(own)).unwrap();
+        let taken = scaler.step(|| panic!("it stepped")).unwrap();
+        assert!(!taken);
+        assert_eq!(scaler.rule().scale(), 4.0);
+    }
+
+    #[test]
+    fn gradients_that_overflow_on_one_rank_or_in_their_sum_are_skipped_by_all_ranks() {
+        let large = 0.75 * f32::MAX;
+        for values in [[large; 2], [0.0, f32::INFINITY]] {
+            for (zero, overlap) in (0..3).flat_map(|zero| [(zero, true), (zero, false)]) {
+                let groups = [(); 2].map(|()| group(2, Algorithm::Ring, Duration::from_secs(20)));
+                let [control, gradients] = groups;
+                thread::scope(|scope| {
+                    for (links, value) in control.into_iter().zip(gradients).zip(values) {
+                        scope.spawn(move || overflowing_step(links.into(), value, zero, overlap));
+                    }
+                });
+            }
+        }
+    }
+}
