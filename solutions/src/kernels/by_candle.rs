@@ -26,11 +26,9 @@ pub fn loss_by_candle(outputs: &Tensor, loss: impl FnOnce(&Tensor) -> Result<Ten
         bail!("the loss does not depend on the outputs");
     };
     let value = value.detach().to_dtype(DType::F32)?;
-    tape.record(&[outputs], &value, || {
-        Box::new(move |g, _| {
-            let product = gradient.to_dtype(DType::F32)?.broadcast_mul(g)?;
-            Ok(vec![Some(product.to_dtype(gradient.dtype())?)])
-        })
+    tape.record(&[outputs], &value, move |g, _| {
+        let product = gradient.to_dtype(DType::F32)?.broadcast_mul(g)?;
+        Ok(vec![Some(product.to_dtype(gradient.dtype())?)])
     });
     Ok(value)
 }
@@ -51,13 +49,11 @@ pub fn with_backward<const N: usize>(
     };
     let detached = inputs.map(Tensor::detach);
     let output = forward(detached.each_ref())?.detach();
-    tape.record(&inputs, &output, || {
-        Box::new(move |g, wanted| {
-            let each = backward(g)?.into_iter().zip(wanted);
-            Ok(each
-                .map(|(gradient, wanted)| wanted.then_some(gradient))
-                .collect())
-        })
+    tape.record(&inputs, &output, move |g, wanted| {
+        let each = backward(g)?.into_iter().zip(wanted);
+        Ok(each
+            .map(|(gradient, wanted)| wanted.then_some(gradient))
+            .collect())
     });
     Ok(output)
 }

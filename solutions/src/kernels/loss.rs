@@ -111,8 +111,8 @@ pub fn weighted_sum(terms: &[(&Tensor, f64)]) -> Result<Tensor> {
     }
     let sum = sum.to_dtype(DType::F32)?;
     let factors: Vec<f64> = terms.iter().map(|&(_, f)| f).collect();
-    tape.record(&tensors, &sum, || {
-        Box::new(move |g, _| factors.iter().map(|&f| Ok(Some((g * f)?))).collect())
+    tape.record(&tensors, &sum, move |g, _| {
+        factors.iter().map(|&f| Ok(Some((g * f)?))).collect()
     });
     Ok(sum)
 }

@@ -24,8 +24,7 @@ pub(super) type Backward =
     Box<dyn Fn(Vec<f32>, &[bool]) -> Result<Vec<Option<Vec<f32>>>, Error> + Send + Sync>;
 
 /// As [`Backward`], of an operator whose tensors stay on their device.
-pub(super) type TensorBackward =
-    Box<dyn Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>, Error> + Send + Sync>;
+type TensorBackward = Box<dyn Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>, Error> + Send + Sync>;
 
 enum Rule {
     Values(Backward),
@@ -93,8 +92,13 @@ impl Tape {
     }
 
     /// Appends an operator whose tensors stay on their device, if any input requires a gradient.
-    pub fn record(&self, inputs: &[&Tensor], output: &Tensor, backward: impl FnOnce() -> TensorBackward) {
-        self.append(inputs, output, || Rule::Tensors(backward()));
+    pub fn record(
+        &self,
+        inputs: &[&Tensor],
+        output: &Tensor,
+        backward: impl Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>, Error> + Send + Sync + 'static,
+    ) {
+        self.append(inputs, output, || Rule::Tensors(Box::new(backward)));
     }
 
     fn append(&self, inputs: &[&Tensor], output: &Tensor, rule: impl FnOnce() -> Rule) {

@@ -107,8 +107,8 @@ impl Target {
         let factors = fold(&kernels, moments.each_ref(), rows, bn)?;
         let out = normalise(&kernels, &yp, &factors, relu)?;
         let inputs = [y, bn.gamma.as_tensor(), bn.beta.as_tensor()];
-        Ok(self.record(&inputs, out, || {
-            Box::new(move |g, _| gradients(&kernels, g, &yp, &factors, relu, rows, sums.as_deref()))
+        Ok(self.record(&inputs, out, move |g, _| {
+            gradients(&kernels, g, &yp, &factors, relu, rows, sums.as_deref())
         }))
     }
 }

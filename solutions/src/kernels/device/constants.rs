@@ -9,7 +9,7 @@ use candle_core::{Device, Result, Tensor};
 /// How many are kept. Batches of clouds of different lengths have new ones in each step.
 const MOST: usize = 1024;
 
-/// Tensors of one device by their values. None is ever replaced, because a CUDA graph may have its address.
+/// Tensors of one device by their values.
 #[derive(Debug, Default)]
 pub struct Constants {
     kept: Mutex<HashMap<Vec<i32>, Tensor>>,

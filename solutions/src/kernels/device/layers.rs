@@ -67,15 +67,13 @@ impl Target {
         self.kernels
             .launch_for(x.dtype(), MAX_POINTS, "max_points", grid, &arguments)?;
         let (kernels, clouds) = (self.kernels.clone(), clouds.len());
-        Ok(self.record(&[x], y, || {
-            Box::new(move |g, _| {
-                let dx = kernels.output(&[rows, n], g.dtype())?;
-                let arguments = args![g, &at, &starts, &dx, n];
-                let blocks = (rows * n).div_ceil(clouds * 1024).min(64);
-                let grid = Grid::new([blocks, clouds, 1], [256, 1, 1]);
-                kernels.launch_for(g.dtype(), MAX_POINTS, "max_points_backward", grid, &arguments)?;
-                Ok(vec![Some(dx)])
-            })
+        Ok(self.record(&[x], y, move |g, _| {
+            let dx = kernels.output(&[rows, n], g.dtype())?;
+            let arguments = args![g, &at, &starts, &dx, n];
+            let blocks = (rows * n).div_ceil(clouds * 1024).min(64);
+            let grid = Grid::new([blocks, clouds, 1], [256, 1, 1]);
+            kernels.launch_for(g.dtype(), MAX_POINTS, "max_points_backward", grid, &arguments)?;
+            Ok(vec![Some(dx)])
         }))
     }
 }

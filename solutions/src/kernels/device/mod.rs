@@ -9,8 +9,7 @@
 //!
 //! A step of the same shapes as an earlier one uploads nothing: [`Constants`] has the first rows of the clouds and the pieces
 //! of the parameters, and the addresses of the parameters are among the parameters of their launch. Only padding's rows are
-//! uploaded. Launches of two such steps differ in numbers that the host passes: the learning rate, Adam's step, and the
-//! stream of dropout's mask.
+//! uploaded.
 
 mod batch_norm;
 mod constants;

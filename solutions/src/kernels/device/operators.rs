@@ -25,7 +25,7 @@ impl Target {
             Ok(y)
         };
         let y = masked(&plain(x)?)?;
-        Ok(self.record(&[x], y, || Box::new(move |g, _| Ok(vec![Some(masked(g)?)]))))
+        Ok(self.record(&[x], y, move |g, _| Ok(vec![Some(masked(g)?)])))
     }
 
     /// As [`crate::kernels::linear`], of which the caller has checked the shapes.
@@ -37,12 +37,10 @@ impl Target {
         self.kernels
             .launch_for(y.dtype(), SOURCE, "add_bias", grid, &arguments)?;
         let kernels = self.kernels.clone();
-        Ok(self.record(&[x, w, b], y, || {
-            Box::new(move |g, wanted| {
-                let mut gradients = product_gradients(&xp, &wp, g, wanted)?;
-                gradients.push(wanted[2].then(|| column_sums(&kernels, g)).transpose()?);
-                Ok(gradients)
-            })
+        Ok(self.record(&[x, w, b], y, move |g, wanted| {
+            let mut gradients = product_gradients(&xp, &wp, g, wanted)?;
+            gradients.push(wanted[2].then(|| column_sums(&kernels, g)).transpose()?);
+            Ok(gradients)
         }))
     }
 
@@ -50,8 +48,8 @@ impl Target {
     pub(super) fn product(&self, x: &Tensor, w: &Tensor) -> Result<Tensor> {
         let (xp, wp) = (plain(x)?, plain(w)?);
         let y = matmul(&xp, &wp.t()?)?;
-        Ok(self.record(&[x, w], y, || {
-            Box::new(move |g, wanted| product_gradients(&xp, &wp, g, wanted))
+        Ok(self.record(&[x, w], y, move |g, wanted| {
+            product_gradients(&xp, &wp, g, wanted)
         }))
     }
 
@@ -76,8 +74,8 @@ impl Target {
         self.kernels
             .launch_for(x.dtype(), "loss.cu", "cross_entropy", grid, &arguments)?;
         let kernels = self.kernels.clone();
-        Ok(self.record(&[logits], loss, || {
-            Box::new(move |g, _| Ok(vec![Some(scaled(&kernels, &gradient, g)?)]))
+        Ok(self.record(&[logits], loss, move |g, _| {
+            Ok(vec![Some(scaled(&kernels, &gradient, g)?)])
         }))
     }
 }

@@ -6,7 +6,7 @@ use candle_core::{DType, Result, Tensor};
 
 use super::launch::Kernels;
 use super::launcher;
-use crate::kernels::tape::{Tape, TensorBackward};
+use crate::kernels::tape::Tape;
 use crate::kernels::{Pass, SumOverRanks};
 
 /// The launcher of an operator, and the tape of its pass in training.
@@ -57,9 +57,7 @@ impl Target {
             return Ok(x.clone());
         }
         let y = x.detach().to_dtype(dtype)?;
-        Ok(self.record(&[x], y, || {
-            Box::new(move |g, _| Ok(vec![Some(g.to_dtype(from)?)]))
-        }))
+        Ok(self.record(&[x], y, move |g, _| Ok(vec![Some(g.to_dtype(from)?)])))
     }
 
     /// A matrix in the dtype in which the pass computes.
@@ -73,7 +71,7 @@ impl Target {
         &self,
         inputs: &[&Tensor],
         output: Tensor,
-        backward: impl FnOnce() -> TensorBackward,
+        backward: impl Fn(&Tensor, &[bool]) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
     ) -> Tensor {
         if let Some(tape) = &self.tape {
             tape.record(inputs, &output, backward);

@@ -20,12 +20,10 @@ impl Target {
         let tall = longest(clouds).div_ceil(TILE);
         let y = product(&self.kernels, &xp, &tp, &starts, tall, false)?;
         let kernels = self.kernels.clone();
-        Ok(self.record(&[x, t], y, || {
-            Box::new(move |g, wanted| {
-                let dx = wanted[0].then(|| product(&kernels, g, &tp, &starts, tall, true));
-                let dt = wanted[1].then(|| matrix_gradient(&kernels, &xp, g, &tp, &starts));
-                Ok(vec![dx.transpose()?, dt.transpose()?])
-            })
+        Ok(self.record(&[x, t], y, move |g, wanted| {
+            let dx = wanted[0].then(|| product(&kernels, g, &tp, &starts, tall, true));
+            let dt = wanted[1].then(|| matrix_gradient(&kernels, &xp, g, &tp, &starts));
+            Ok(vec![dx.transpose()?, dt.transpose()?])
         }))
     }
 
@@ -37,9 +35,7 @@ impl Target {
         let grid = Grid::over(x.elem_count());
         self.kernels
             .launch_for(x.dtype(), SOURCE, "add_identity", grid, &arguments)?;
-        Ok(self.record(&[x], y, || {
-            Box::new(move |g, _| Ok(vec![Some(g.reshape((clouds, k * k))?)]))
-        }))
+        Ok(self.record(&[x], y, move |g, _| Ok(vec![Some(g.reshape((clouds, k * k))?)])))
     }
 
     /// As [`crate::kernels::orthogonality`], of which the caller has checked the shapes.
@@ -54,13 +50,11 @@ impl Target {
         kernels.launch_for(t.dtype(), SOURCE, "off_orthogonal", grid, &arguments)?;
         let arguments = args![&norms, &loss, clouds];
         kernels.launch(SOURCE, "mean_of", Grid::of(1, 64), &arguments)?;
-        Ok(self.record(&[t], loss, || {
-            Box::new(move |g, _| {
-                let dt = kernels.output_like(&tp)?;
-                let arguments = args![&tp, &off, g, &dt, k];
-                kernels.launch_for(tp.dtype(), SOURCE, "orthogonality_backward", grid, &arguments)?;
-                Ok(vec![Some(dt)])
-            })
+        Ok(self.record(&[t], loss, move |g, _| {
+            let dt = kernels.output_like(&tp)?;
+            let arguments = args![&tp, &off, g, &dt, k];
+            kernels.launch_for(tp.dtype(), SOURCE, "orthogonality_backward", grid, &arguments)?;
+            Ok(vec![Some(dt)])
         }))
     }
 
@@ -75,11 +69,9 @@ impl Target {
         let index: Vec<i32> = index.iter().map(|&row| row as i32).collect();
         let y = gather(&self.kernels, &xp, &Tensor::new(index, x.device())?)?;
         let kernels = self.kernels.clone();
-        Ok(self.record(&[x], y, || {
-            Box::new(move |g, _| {
-                let place = Tensor::new(place.as_slice(), g.device())?;
-                Ok(vec![Some(gather(&kernels, g, &place)?)])
-            })
+        Ok(self.record(&[x], y, move |g, _| {
+            let place = Tensor::new(place.as_slice(), g.device())?;
+            Ok(vec![Some(gather(&kernels, g, &place)?)])
         }))
     }
 }

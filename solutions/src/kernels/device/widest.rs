@@ -74,9 +74,7 @@ impl Target {
             at,
         };
         let inputs = [x, layer.weight, bn.gamma.as_tensor(), bn.beta.as_tensor()];
-        Ok(self.record(&inputs, out, || {
-            Box::new(move |g, wanted| saved.gradients(g, wanted))
-        }))
+        Ok(self.record(&inputs, out, move |g, wanted| saved.gradients(g, wanted)))
     }
 }
 
