@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     device,
-    kernels::{Lowering, Pass, device::Launcher},
+    kernels::{Lowering, Pass},
     loader::{Batch, Collate, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
@@ -84,9 +84,6 @@ impl Forest {
     }
 
     /// Returns a new network, initialised from the configured seed.
-    ///
-    /// # Errors
-    /// Returns an error if candle fails.
     pub fn model(&self) -> Result<PointNet> {
         let network = self.config.network(self.data.species.len());
         PointNet::new(&network, &self.device, DType::F32, self.config.seed)
@@ -98,9 +95,6 @@ impl Forest {
     }
 
     /// Returns the batch of `records`, sampled and augmented for `epoch`.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
         self.collate().batch(records, epoch)
     }
@@ -123,9 +117,6 @@ impl Forest {
     }
 
     /// Returns the share of `records` that `model` classifies correctly, using its running statistics.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let config = Config {
             batch: LOOKED_AT,
@@ -151,9 +142,6 @@ impl Forest {
 
     /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
     /// for the running averages to keep up with the weights.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
         for epoch in 0..4 {
             for records in batches(&self.order(epoch), LOOKED_AT, true) {
@@ -181,8 +169,6 @@ pub struct Learner {
     pub plain: bool,
     /// Low-precision formats of the operators; none in fp32.
     pub lowering: Option<Arc<dyn Lowering>>,
-    /// Runs the CUDA kernels; none: on a GPU they run there.
-    pub launcher: Option<Arc<dyn Launcher>>,
     /// Scales the loss, if it is scaled.
     pub scaler: Option<Box<GradScaler<dyn LossScale>>>,
     /// Steps, including those that were skipped.
@@ -202,7 +188,6 @@ impl Learner {
             seed: 1,
             plain: false,
             lowering: None,
-            launcher: None,
             scaler: None,
             steps: 0,
             skipped: 0,
@@ -210,21 +195,15 @@ impl Learner {
     }
 
     /// The trainer's [`Step`] on `[clouds, points, channels]` and `[clouds]`. Returns its loss, still on the device.
-    ///
-    /// # Errors
-    /// Those of [`Step::take`].
     pub fn step(&mut self, batch: (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
         Ok(self.taken(batch, learning_rate)?.1)
     }
 
     /// As [`Self::step`]; also returns whether the step was taken or skipped.
     fn taken(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<(bool, Tensor)> {
-        let mut pass = Pass::train(self.seed, self.steps)
+        let pass = Pass::train(self.seed, self.steps)
             .plain(self.plain)
             .lowered(self.lowering.clone());
-        if let Some(launcher) = &self.launcher {
-            pass = pass.with_launcher(launcher.clone());
-        }
         self.steps += 1;
         let mut step = Step {
             clip: self.clip,
