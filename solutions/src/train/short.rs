@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     device,
-    kernels::{Lowering, Pass},
+    kernels::{Lowering, Pass, device::Launcher},
     loader::{Batch, Collate, batches, epoch_order},
     model::PointNet,
     optim::Optimizer,
@@ -169,6 +169,8 @@ pub struct Learner {
     pub plain: bool,
     /// Low-precision formats of the operators; none in fp32.
     pub lowering: Option<Arc<dyn Lowering>>,
+    /// Runs the CUDA kernels; none: on a GPU they run there.
+    pub launcher: Option<Arc<dyn Launcher>>,
     /// Scales the loss, if it is scaled.
     pub scaler: Option<Box<GradScaler<dyn LossScale>>>,
     /// Steps, including those that were skipped.
@@ -188,6 +190,7 @@ impl Learner {
             seed: 1,
             plain: false,
             lowering: None,
+            launcher: None,
             scaler: None,
             steps: 0,
             skipped: 0,
@@ -201,9 +204,12 @@ impl Learner {
 
     /// As [`Self::step`]; also returns whether the step was taken or skipped.
     fn taken(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<(bool, Tensor)> {
-        let pass = Pass::train(self.seed, self.steps)
+        let mut pass = Pass::train(self.seed, self.steps)
             .plain(self.plain)
             .lowered(self.lowering.clone());
+        if let Some(launcher) = &self.launcher {
+            pass = pass.with_launcher(launcher.clone());
+        }
         self.steps += 1;
         let mut step = Step {
             clip: self.clip,
