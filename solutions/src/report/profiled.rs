@@ -36,16 +36,12 @@ pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
             });
         }
     }
-    let (wall, lanes) = (timeline.wall as f64 / 1e6, &timeline.lanes);
+    let (wall, lanes, spans) = (timeline.wall as f64 / 1e6, &timeline.lanes, timeline.spans.len());
     RectPlot {
         x_label: "ms".into(),
         rows: lanes.iter().map(|l| l.name.clone()).collect(),
         x_range: (0.0, wall),
-        describe: format!(
-            "{} spans in {} lanes over {wall:.1} ms",
-            timeline.spans.len(),
-            lanes.len()
-        ),
+        describe: format!("{spans} spans in {} lanes over {wall:.1} ms", lanes.len()),
         ..plot(title, rects, timeline)
     }
 }
@@ -123,9 +119,6 @@ pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> Line
 
 /// Writes `trace.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each
 /// atomically.
-///
-/// # Errors
-/// Names the file.
 pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<()> {
     fs::create_dir_all(folder)
         .with_context(|| format!("the folder {} cannot be created", folder.display()))?;

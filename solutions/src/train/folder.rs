@@ -133,17 +133,11 @@ impl RunFolder {
     }
 
     /// Writes a small file of the folder atomically.
-    ///
-    /// # Errors
-    /// Names the file.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         atomic::write(&self.path.join(name), text.as_bytes())
     }
 
     /// Appends a line to `metrics.jsonl`.
-    ///
-    /// # Errors
-    /// Names the file.
     pub fn append(&self, row: &EpochRow) -> Result<()> {
         let path = self.metrics();
         let line = serde_json::to_string(row)? + "\n";

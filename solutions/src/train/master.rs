@@ -28,9 +28,6 @@ pub struct MasterWeights {
 impl MasterWeights {
     /// Copies the weights `params` to fp32 masters, rounds the weights by `round`, and builds the optimizer over the masters
     /// with `build`.
-    ///
-    /// # Errors
-    /// Returns an error if `build` or candle fails.
     pub fn new(
         params: Vec<(String, Var)>,
         round: Round,
@@ -103,9 +100,6 @@ pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Bo
 }
 
 /// As [`build_optimizer`], for parameters of which the ranks have `slices`.
-///
-/// # Errors
-/// As [`build_optimizer`].
 pub fn build_optimizer_for(
     config: &Config,
     params: Vec<(String, Var)>,

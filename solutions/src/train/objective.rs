@@ -17,18 +17,12 @@ use crate::{
 pub trait Objective: Debug + Send + Sync {
     /// The mean loss of the network's `outputs` `[clouds, outputs]` against `labels` `[clouds]`, with its graph, and the
     /// number of clouds that are predicted correctly; both are scalars still on the device.
-    ///
-    /// # Errors
-    /// Returns an error if the shapes do not match or candle fails.
     fn of_outputs(&self, outputs: &Tensor, labels: &Tensor, pass: &Pass) -> Result<(Tensor, Tensor)>;
 
     /// Weight of the feature transform's orthogonality term.
     fn orthogonality(&self) -> f64;
 
     /// The orthogonality term of the feature transforms `[clouds, k, k]`, a scalar with its graph.
-    ///
-    /// # Errors
-    /// Returns an error if candle fails.
     fn orthogonality_term(&self, transform: &Tensor) -> Result<Tensor> {
         Ok(orthogonality(transform)?)
     }

@@ -37,9 +37,6 @@ impl OnDevice {
     }
 
     /// Returns the product with `factor`, without waiting.
-    ///
-    /// # Errors
-    /// Returns an error if candle fails.
     pub fn times(&self, factor: f64) -> Result<Self> {
         Ok(Self((&self.0 * factor)?))
     }
@@ -53,9 +50,6 @@ impl OnDevice {
     }
 
     /// Returns all of `numbers` in their order, with a single wait, or with none if `numbers` is empty.
-    ///
-    /// # Errors
-    /// As [`Self::read`].
     pub fn read_all(numbers: &[Self]) -> Result<Vec<f64>> {
         if numbers.is_empty() {
             return Ok(Vec::new());

@@ -84,9 +84,6 @@ impl Forest {
     }
 
     /// Returns a new network, initialised from the configured seed.
-    ///
-    /// # Errors
-    /// Returns an error if candle fails.
     pub fn model(&self) -> Result<PointNet> {
         let network = self.config.network(self.data.species.len());
         PointNet::new(&network, &self.device, DType::F32, self.config.seed)
@@ -98,9 +95,6 @@ impl Forest {
     }
 
     /// Returns the batch of `records`, sampled and augmented for `epoch`.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read.
     pub fn batch(&self, records: &[usize], epoch: u64) -> Result<Batch> {
         self.collate().batch(records, epoch)
     }
@@ -123,9 +117,6 @@ impl Forest {
     }
 
     /// Returns the share of `records` that `model` classifies correctly, using its running statistics.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn accuracy(&self, model: &PointNet, records: &[usize]) -> Result<f64> {
         let config = Config {
             batch: LOOKED_AT,
@@ -151,9 +142,6 @@ impl Forest {
 
     /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
     /// for the running averages to keep up with the weights.
-    ///
-    /// # Errors
-    /// Returns an error if a cloud cannot be read or candle fails.
     pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
         for epoch in 0..4 {
             for records in batches(&self.order(epoch), LOOKED_AT, true) {
@@ -210,9 +198,6 @@ impl Learner {
     }
 
     /// The trainer's [`Step`] on `[clouds, points, channels]` and `[clouds]`. Returns its loss, still on the device.
-    ///
-    /// # Errors
-    /// Those of [`Step::take`].
     pub fn step(&mut self, batch: (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
         Ok(self.taken(batch, learning_rate)?.1)
     }

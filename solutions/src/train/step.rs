@@ -56,9 +56,6 @@ pub trait Reduce: Send {
 
     /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters; they are empty if
     /// [`Reduce::ready`] has them. If the ranks share the optimizer, returns what [`Reduce::update`] expects.
-    ///
-    /// # Errors
-    /// As [`Reduce::ready`].
     fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>>;
 
     /// The passes that gather parameters when a part of them needs them, if the ranks share the parameters.
@@ -68,9 +65,6 @@ pub trait Reduce: Send {
 
     /// Returns whether a gradient overflowed on any rank. `own` says whether one did in what [`Reduce::finish`] returned
     /// here. If all ranks have the same means, it is the answer.
-    ///
-    /// # Errors
-    /// As [`Reduce::ready`].
     fn any_overflow(&self, own: bool) -> Result<bool> {
         Ok(own)
     }
@@ -95,9 +89,6 @@ pub trait GatheredPasses {
 
     /// Runs the parts of a backward pass: calls `part` with the number of each, from the last to the first, and adds `weight`
     /// times the gradients of its parameters that it returns to those of the step.
-    ///
-    /// # Errors
-    /// As [`Self::forward`].
     fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()>;
 }
 
@@ -320,9 +311,6 @@ fn accumulate(
 ///
 /// `points` `[clouds, points, channels]`, `labels` `[clouds]`. Returns the loss and the number of correct predictions,
 /// both f32 scalars still on the device.
-///
-/// # Errors
-/// Returns an error if candle fails.
 pub fn train_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,

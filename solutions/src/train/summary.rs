@@ -15,9 +15,6 @@ use super::{
 
 /// Evaluates the best weights, writes `evaluation.json` and `predictions.csv`, and returns everything that the run's page
 /// shows. A run without test and validation set has no scores, and these two files are not written.
-///
-/// # Errors
-/// Returns those of the loader, candle and the disk.
 pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     trainer.load_best()?;
     // The test set, or the validation set if there is no test set.

@@ -15,9 +15,6 @@ use anyhow::{Context, Result};
 const PREFIX: &str = "events.out.tfevents.";
 
 /// Removes all event files in `dir`.
-///
-/// # Errors
-/// Returns the system's.
 pub fn remove_files(dir: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
@@ -39,9 +36,6 @@ pub struct EventWriter {
 
 impl EventWriter {
     /// Creates a new event file in the folder `dir`. It never opens an existing file.
-    ///
-    /// # Errors
-    /// Names the file.
     pub fn create(dir: &Path) -> Result<Self> {
         let now = since_epoch();
         // TensorBoard reads a folder's files in the order of their names.
@@ -57,9 +51,6 @@ impl EventWriter {
 
     /// Adds one value of the curve `tag` (`loss/train`) at `step`, at the time of the call. Non-finite values are written too:
     /// TensorBoard marks them.
-    ///
-    /// # Errors
-    /// Names the file.
     pub fn scalar(&mut self, tag: &str, step: u64, value: f32) -> Result<()> {
         let mut scalar = Vec::new();
         put_bytes(&mut scalar, 1, tag.as_bytes());
@@ -75,9 +66,6 @@ impl EventWriter {
     }
 
     /// Writes the buffer to the file, so that a running TensorBoard sees it.
-    ///
-    /// # Errors
-    /// Names the file.
     pub fn flush(&mut self) -> Result<()> {
         let written = self.file.flush();
         written.with_context(|| format!("cannot write to {}", self.path.display()))

@@ -21,17 +21,14 @@ fn plot(title: &str, x_label: &str, y_label: &str) -> LinePlot {
 pub(super) fn curves(run: &RunReport) -> Vec<String> {
     // A line bridges epochs that were not evaluated; a non-finite value interrupts it.
     let line = |name: &str, value: fn(&EpochRow) -> Option<f64>| {
-        let points = run
-            .epochs
-            .iter()
-            .filter_map(|r| Some((r.epoch as f64, value(r)?)));
+        let epochs = run.epochs.iter();
+        let points = epochs.filter_map(|r| Some((r.epoch as f64, value(r)?)));
         Series::new(name, points.collect())
     };
     let of_species = run.target == Target::Species;
-    let objective = if of_species {
-        "cross-entropy, nats"
-    } else {
-        "loss of the head, nats"
+    let objective = match of_species {
+        true => "cross-entropy, nats",
+        false => "loss of the head, nats",
     };
     let loss = plot("Loss", "epoch", objective)
         .with(line("training", |r| Some(r.train_loss)))
@@ -57,15 +54,11 @@ pub(super) fn curves(run: &RunReport) -> Vec<String> {
     let mut rate = plot("Learning rate", "epoch", "at the end of the epoch")
         .with(line("learning rate", |r| Some(r.learning_rate)));
     rate.y_range = Some((0.0, 0.0));
-    [loss, score, rate]
-        .map(|plot| {
-            LinePlot {
-                whole_x: true,
-                ..plot
-            }
-            .svg()
-        })
-        .into()
+    let plots = [loss, score, rate].map(|mut plot| {
+        plot.whole_x = true;
+        plot.svg()
+    });
+    plots.into()
 }
 
 /// Calibration, and predicted against true values.
@@ -76,17 +69,12 @@ pub(super) fn forecasts(number: &NumberReport) -> Vec<String> {
         .with(Series::new("calibrated", vec![(0.0, 0.0), (1.0, 1.0)]).dashed());
     (calibration.percent, calibration.y_range) = (true, Some((0.0, 1.0)));
     let dots = |name: &str, value: fn(&NumberRow) -> f64| {
-        Series::new(
-            name,
-            number.rows.iter().map(|row| (row.truth, value(row))).collect(),
-        )
-        .dots()
+        let points = number.rows.iter().map(|row| (row.truth, value(row)));
+        Series::new(name, points.collect()).dots()
     };
     let truths = || number.rows.iter().map(|row| row.truth);
-    let ends = [
-        truths().fold(f64::INFINITY, f64::min),
-        truths().fold(f64::NEG_INFINITY, f64::max),
-    ];
+    let (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
+    let ends = [truths().fold(low, f64::min), truths().fold(high, f64::max)];
     let label = |what: &str| format!("{what} {}, {}", s.target, s.unit);
     let predicted = plot("Predicted and true", &label("true"), &label("predicted"))
         .with(dots("median", |row| row.forecast.median))

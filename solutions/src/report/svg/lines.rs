@@ -52,10 +52,9 @@ impl LinePlot {
     }
 
     fn value(&self, y: f64) -> String {
-        if self.percent {
-            format!("{:.1} %", 100.0 * y)
-        } else {
-            format!("{y:.4}")
+        match self.percent {
+            true => format!("{:.1} %", 100.0 * y),
+            false => format!("{y:.4}"),
         }
     }
 
@@ -139,9 +138,7 @@ impl<'a> Frame<'a> {
     }
 
     fn draw_axes(&self, out: &mut Picture) {
-        let &Self {
-            plot, left, right, ..
-        } = self;
+        let (plot, left, right) = (self.plot, self.left, self.right);
         out.text("", (2.0, self.top - 12.0), "start", &plot.y_label);
         for &t in &self.y.ticks {
             let y = self.py(t);
@@ -167,10 +164,9 @@ impl<'a> Frame<'a> {
             if let [one] = stretch {
                 alone.push(*one);
             }
-            let drawn = if series.dots {
-                stretch.to_vec()
-            } else {
-                thin(stretch)
+            let drawn = match series.dots {
+                true => stretch.to_vec(),
+                false => thin(stretch),
             };
             for (i, (x, y)) in drawn.into_iter().enumerate() {
                 let command = if series.dots || i == 0 { 'M' } else { 'L' };
@@ -195,13 +191,8 @@ impl<'a> Frame<'a> {
             false => alone,
         };
         for (x, y) in circles.into_iter().take(MOST_POINTS) {
-            let hover = format!(
-                "{}, {} {}: {}",
-                series.name,
-                plot.x_label,
-                tick_label(x),
-                plot.value(y)
-            );
+            let at = format!("{} {}", plot.x_label, tick_label(x));
+            let hover = format!("{}, {at}: {}", series.name, plot.value(y));
             let place = format!("cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"", self.px(x), self.py(y));
             out.shape("circle", place, colour, &hover);
         }
@@ -213,11 +204,8 @@ impl<'a> Frame<'a> {
             let (anchor, at, text) = self.label_place((x, y), width_of(&mark.label));
             let end = if text > y { text - 14.0 } else { text + 5.0 };
             out.path("class=\"g m\"", format!("M{x:.1} {y:.1}V{end:.1}"));
-            // A circle.
-            out.path(
-                "class=\"k\"",
-                format!("M{:.1} {y:.1}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0", x - 4.5),
-            );
+            let circle = format!("M{:.1} {y:.1}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0", x - 4.5);
+            out.path("class=\"k\"", circle);
             out.text("kt", (at, text), anchor, &mark.label);
         }
     }

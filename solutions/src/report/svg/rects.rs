@@ -30,7 +30,7 @@ pub struct Rect {
 pub struct RectPlot {
     /// The title, above the plot.
     pub title: String,
-    /// The label of the x axis, with its unit; empty: no axis.
+    /// The label of the x axis, with its unit.
     pub x_label: String,
     /// Names of the rows; empty: none.
     pub rows: Vec<String>,
@@ -80,26 +80,16 @@ impl RectPlot {
         let count = self.rects.iter().map(|r| r.row + 1).max().unwrap_or(0);
         let bottom = top + ROW * count.max(self.rows.len()) as f64;
         let description = format!("{}. {}", self.title, self.describe);
-        if self.x_label.is_empty() {
-            return out.end(bottom + 8.0, &self.title, &description);
-        }
-        out.x_axis(
-            &axis,
-            &axis.labelled_ticks(),
-            (left, right, bottom),
-            &self.x_label,
-        );
+        let ticks = axis.labelled_ticks();
+        out.x_axis(&axis, &ticks, (left, right, bottom), &self.x_label);
         out.end(bottom + 46.0, &self.title, &description)
     }
 
     fn draw_rects(&self, out: &mut Picture, px: impl Fn(f64) -> f64, top: f64) {
         let y = |row: usize| top + ROW * row as f64 + 2.0;
         let usable = |r: &&Rect| r.from.is_finite() && r.to.is_finite() && r.to > r.from;
-        let placed = self
-            .rects
-            .iter()
-            .filter(usable)
-            .map(|r| (px(r.from), px(r.to), r));
+        let usable = self.rects.iter().filter(usable);
+        let placed = usable.map(|r| (px(r.from), px(r.to), r));
         let (thin, wide): (Vec<_>, Vec<_>) = placed.partition(|(from, to, _)| to - from < COLUMN);
         // Of rectangles that are too thin to see, each column has one stripe per colour, as wide as all of that colour.
         let mut columns: BTreeMap<(usize, i64), BTreeMap<usize, f64>> = BTreeMap::new();
@@ -123,12 +113,8 @@ impl RectPlot {
         for (from, to, r) in wide {
             let (width, y) = (to - from, y(r.row));
             let place = format!("x=\"{from:.2}\" y=\"{y:.1}\" width=\"{width:.2}\" height=\"{HIGH}\"");
-            out.shape(
-                "rect",
-                format!("class=\"r\" {place}"),
-                r.colour % COLOURS,
-                &r.hover,
-            );
+            let attributes = format!("class=\"r\" {place}");
+            out.shape("rect", attributes, r.colour % COLOURS, &r.hover);
             let (room, letters) = (((width - 8.0) / SMALL).max(0.0) as usize, r.label.chars().count());
             // A label of which less than half would be left says nothing; the tooltip has it.
             if room >= 3 && 2 * room > letters {
