@@ -111,7 +111,11 @@ fn near_ties_equal_rows_and_equal_values() {
     let ulp = |r: usize, c: usize| f64::from(u8::from(r * 7 % 600 == c)) * step;
     let few = |r: usize, c: usize, v: f64| {
         let high = if r % 97 == 5 { 0.7 } else { 0.2 * v.max(0.0) };
-        high + if r % 2 == 0 { step * (c % 3) as f64 } else { 0.0 }
+        high + if r.is_multiple_of(2) {
+            step * (c % 3) as f64
+        } else {
+            0.0
+        }
     };
     let twice = |r: usize, c: usize| (((r % 150) * 31 + c * 17) % 101) as f64 / 101.0;
     for (x, what) in [

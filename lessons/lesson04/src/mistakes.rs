@@ -8,7 +8,7 @@ use canopy::{
     train::{
         Failure, OnDevice,
         memory::{LayerSize, StepBytes, StepSize},
-        metrics::{Scores, accuracy, balanced_accuracy, macro_f1},
+        metrics::{Scores, of_confusion},
     },
 };
 use grader::{Mistake, wrong};

@@ -165,14 +165,16 @@ impl Launcher for EmulatedGrid {
     }
 }
 
+/// Copies what a kernel wrote back into a tensor.
+type WriteBack = Box<dyn Fn(&Memory) -> Result<()>>;
+
 /// The tensors of a launch, copied to the grid's memory.
 #[derive(Default)]
 struct Uploads {
     memory: Memory,
     /// Whether the kernel may write to a tensor, by the tensor's storage and where it begins in it.
     homes: HashMap<(usize, usize), bool>,
-    /// Each copies what the kernel wrote into a tensor.
-    written: Vec<Box<dyn Fn(&Memory) -> Result<()>>>,
+    written: Vec<WriteBack>,
 }
 
 /// One parameter, as in multi_tensor.cuh.

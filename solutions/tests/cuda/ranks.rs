@@ -12,9 +12,12 @@ use crate::cases::{LENGTHS, WIDTHS, layers};
 use crate::common::*;
 use crate::emulated::{EmulatedGrid, device};
 
-/// Sums of two ranks that are threads: the ways to the other rank, and from it. If one panics, the other gets an error.
+/// The ways to the other rank, and from it.
+type Ways = (Sender<Vec<f64>>, Receiver<Vec<f64>>);
+
+/// Sums of two ranks that are threads. If one panics, the other gets an error.
 #[derive(Debug)]
-struct Sums(Mutex<(Sender<Vec<f64>>, Receiver<Vec<f64>>)>);
+struct Sums(Mutex<Ways>);
 
 impl SumOverRanks for Sums {
     fn sum(&self, values: &mut [f64]) -> Result<()> {

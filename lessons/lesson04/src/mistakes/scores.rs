@@ -182,16 +182,10 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         |s| {
             let occurs = |row: &&Vec<u64>| row.iter().sum::<u64>() > 0;
             let first = s.confusion.iter().take_while(occurs).count();
-            let part = |of: fn(&[Vec<u64>]) -> f64| {
-                if first == 0 {
-                    0.0
-                } else {
-                    of(&s.confusion[..first])
-                }
-            };
+            let part = of_confusion(s.confusion[..first].to_vec());
             Scores {
-                balanced_accuracy: part(balanced_accuracy),
-                macro_f1: part(macro_f1),
+                balanced_accuracy: part.balanced_accuracy,
+                macro_f1: part.macro_f1,
                 ..s
             }
         }
@@ -215,7 +209,7 @@ pub const MISTAKES: &[Mistake<Lesson04>] = &[
         |mut s| {
             s.confusion.iter_mut().flatten().for_each(|n| *n %= 65_536);
             Scores {
-                accuracy: accuracy(&s.confusion),
+                accuracy: of_confusion(s.confusion.clone()).accuracy,
                 ..s
             }
         }

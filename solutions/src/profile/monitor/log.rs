@@ -115,7 +115,10 @@ mod tests {
         let mut log = Log::open(&path, false).unwrap();
         log.add(&[sample.clone(), sample.clone()]).unwrap();
         log.add(&[]).unwrap();
-        Log::open(&path, true).unwrap().add(&[sample.clone()]).unwrap();
+        Log::open(&path, true)
+            .unwrap()
+            .add(std::slice::from_ref(&sample))
+            .unwrap();
         let mut reader = csv::Reader::from_path(&path).unwrap();
         let rows: Vec<Sample> = reader.deserialize().map(Result::unwrap).collect();
         assert_eq!(rows, [sample.clone(), sample.clone(), sample]);
