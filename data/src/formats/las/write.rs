@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::{BufWriter, Seek, SeekFrom, Write},
     mem::{ManuallyDrop, forget},
 };
 
@@ -14,6 +14,8 @@ use crate::{Cloud, Return};
 
 /// Bytes per record of point format 6.
 const RECORD: usize = 30;
+/// Offset of the old counts, of points and of points by return, in the header.
+const OLD_COUNTS: u64 = 107;
 /// Records that are encoded at once.
 const BLOCK: usize = 200_000;
 
@@ -98,6 +100,10 @@ impl sink::Sink for Sink {
             forget(writer);
             return Err(e).context("cannot complete the file");
         }
-        writer.into_inner()?.flush().context("cannot write the header")
+        // Point formats 6 and later leave the old 32-bit counts 0; `las` fills them.
+        let mut out = writer.into_inner()?;
+        out.seek(SeekFrom::Start(OLD_COUNTS))?;
+        out.write_all(&[0; 24])?;
+        out.flush().context("cannot write the header")
     }
 }
