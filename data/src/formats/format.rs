@@ -1,8 +1,6 @@
-//! Which format a file has: from its first bytes if they identify one, else from its name.
+//! The formats and their names.
 
 use std::path::Path;
-
-use anyhow::{Result, bail, ensure};
 
 /// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +30,7 @@ impl Format {
     }
 
     /// Its name in messages; file name extensions in lower case, the usual one first; and how a file begins.
-    fn facts(self) -> (&'static str, &'static [&'static str], &'static str) {
+    pub(super) fn facts(self) -> (&'static str, &'static [&'static str], &'static str) {
         match self {
             Self::Las => ("LAS", &["las"], "\"LASF\""),
             Self::Laz => ("LAZ", &["laz"], "\"LASF\""),
@@ -50,43 +48,5 @@ impl Format {
     /// Its name in messages.
     pub fn name(self) -> &'static str {
         self.facts().0
-    }
-
-    /// The format of a file named `path` that begins with `head` (its first 1024 bytes, or all).
-    ///
-    /// # Errors
-    /// Returns an error if neither identifies a format, or the first bytes contradict the name.
-    pub(super) fn detect(path: &Path, head: &[u8]) -> Result<Self> {
-        ensure!(
-            !head.is_empty(),
-            "the file is empty (0 bytes): copy or download it again"
-        );
-        if head.starts_with(b"LASF") {
-            // Bit 7 of the point format, byte 104, is set by LASzip.
-            let compressed = head.get(104).is_some_and(|f| f & 0x80 != 0);
-            return Ok(if compressed { Self::Laz } else { Self::Las });
-        }
-        if head.starts_with(b"ply\n") || head.starts_with(b"ply\r") {
-            return Ok(Self::Ply);
-        }
-        // The length of safetensors' header, at most 100 MB, then the header: a JSON object.
-        if let Some([0..6, 0, 0, 0, 0, b'{']) = head.get(3..9) {
-            return Ok(Self::Shard);
-        }
-        ensure!(
-            !head.starts_with(&[0xff, 0xfe]) && !head.starts_with(&[0xfe, 0xff]),
-            "text in UTF-16: save it as UTF-8"
-        );
-        let by_name = Self::from_path(path);
-        if by_name == Some(Self::Text) && !head.contains(&0) || super::text::looks_numeric(head) {
-            return Ok(Self::Text);
-        }
-        let found = head.escape_ascii().to_string();
-        let found = found.get(..32).unwrap_or(&found);
-        let Some(format) = by_name else {
-            bail!("begins with \"{found}\": expected LAS, LAZ, COPC, PLY, a shard, or lines of x y z")
-        };
-        let (name, _, begin) = format.facts();
-        bail!("byte 0: expected {begin}, found \"{found}\": not a {name} file, or damaged")
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{Format, las, open, reader::peek};
+use super::{Format, detect::detect, las, open, reader::peek};
 use crate::Cloud;
 
 /// Description of a file.
@@ -52,7 +52,7 @@ fn describe(path: &Path, decode: bool) -> Result<Info> {
     let named = || path.display().to_string();
     let (mut file, head, bytes) = peek(path).with_context(named)?;
     let mut info = Info {
-        format: Format::detect(path, &head).with_context(named)?,
+        format: detect(path, &head).with_context(named)?,
         version: None,
         point_format: None,
         bytes,

@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod detect;
 mod format;
 mod frame;
 mod info;

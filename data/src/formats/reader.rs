@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Format, frame::Invalid, las, ply, shard, sink::Grid, source::Source, text};
+use super::{Format, detect::detect, frame::Invalid, las, ply, shard, sink::Grid, source::Source, text};
 use crate::Cloud;
 
 /// An open file: an iterator over clouds of about a million points, in the file's order.
@@ -98,7 +98,7 @@ pub fn open(path: &Path) -> Result<Reader> {
 pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     let named = || path.display().to_string();
     let (file, head, len) = peek(path).with_context(named)?;
-    let source = match Format::detect(path, &head).with_context(named)? {
+    let source = match detect(path, &head).with_context(named)? {
         Format::Las | Format::Laz => las::open(file, len),
         Format::Ply => ply::open(file, invalid),
         Format::Text => text::open(file, invalid),
