@@ -188,7 +188,8 @@ pub enum Moment {
 }
 
 impl Allocated {
-    /// The least and the most of the measurements of all ranks, [`Moment`] by [`Moment`]; `None` if a process is not measured.
+    /// The least and the most of the measurements of all ranks, one moment of a step after another; `None` if a process is not
+    /// measured.
     pub fn of_ranks(ranks: impl Iterator<Item = [u64; 2]> + Clone) -> Option<Self> {
         let ends = |which: usize| {
             let each = ranks.clone().map(move |own| own[which]);
