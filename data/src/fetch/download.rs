@@ -44,25 +44,34 @@ pub fn download(url: &str, to: &Path, expect: Expect) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let part = to.with_added_extension("part");
     let remove = || fs::remove_file(&part).with_context(|| format!("cannot remove {}", part.display()));
+    let resumed = part.exists();
     // The part may be whole, if the last run was stopped at its end.
     if !part.exists() || verify(&part, expect).is_err() {
         check_space(folder, expect.bytes.unwrap_or(0).saturating_sub(length(&part)))?;
         if expect.bytes.is_some_and(|bytes| length(&part) >= bytes) {
             remove()?;
         }
-        let code = curl(url, to, &part)?;
-        if code == Some(NO_RANGES) {
-            remove()?;
+        // As long as an attempt gets further, another one follows.
+        loop {
+            let before = length(&part);
+            match curl(url, to, &part, expect)? {
+                Some(0) => break,
+                Some(NO_RANGES) if before > 0 => remove()?,
+                _ => ensure!(
+                    length(&part) > before,
+                    "{url}: curl failed (its message is above); {before} bytes are kept in {}; run the command again to \
+                     resume",
+                    part.display()
+                ),
+            }
         }
-        ensure!(
-            code == Some(0),
-            "{url}: curl failed (its message is above); {} bytes are kept in {}; run the command again to resume",
-            length(&part),
-            part.display()
-        );
     }
     if let Err(e) = verify(&part, expect) {
         remove()?;
+        if resumed {
+            // The part may be of an older version of the file: once more from the start.
+            return download(url, to, expect);
+        }
         return Err(e.context(format!(
             "{url}: the download is not the published file and was removed"
         )));
@@ -71,13 +80,23 @@ pub fn download(url: &str, to: &Path, expect: Expect) -> Result<()> {
 }
 
 /// Runs curl, which appends the missing bytes to `part`. Returns its exit code.
-fn curl(url: &str, to: &Path, part: &Path) -> Result<Option<i32>> {
+fn curl(url: &str, to: &Path, part: &Path, expect: Expect) -> Result<Option<i32>> {
     // A server must not redirect to another protocol.
     let protocol = format!("={}", url.split(':').next().unwrap_or("https"));
+    // 0: any length.
+    let longest = expect.bytes.unwrap_or(0).to_string();
     let started = Command::new("curl")
         .args(OPTIONS.split_whitespace())
         .args(["--user-agent", concat!("canopy/", env!("CARGO_PKG_VERSION"))])
-        .args(["--proto", &protocol, "--url", url, "--output"])
+        .args([
+            "--proto",
+            &protocol,
+            "--noproxy",
+            "127.0.0.1",
+            "--max-filesize",
+            &longest,
+        ])
+        .args(["--url", url, "--output"])
         .arg(part)
         .status();
     match started {

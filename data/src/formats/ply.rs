@@ -57,6 +57,7 @@ fn value((number, size): Type, bytes: [u8; 8]) -> f64 {
 }
 
 /// A value of each row of an element, or a list of values.
+#[derive(Clone)]
 struct Property {
     name: String,
     value: Type,
@@ -67,7 +68,7 @@ struct Property {
 }
 
 /// A table in the file.
-#[derive(Default)]
+#[derive(Clone)]
 struct Element {
     name: String,
     count: usize,
@@ -260,7 +261,7 @@ fn row(element: &Element, mut next: impl FnMut(Type) -> Option<f64>) -> Result<R
 
 impl Source for Vertices {
     fn next(&mut self) -> Result<Option<Cloud>> {
-        let element = std::mem::take(&mut self.element);
+        let element = self.element.clone();
         let end = element.count.min(self.next.saturating_add(PIECE));
         let more = self.next < end;
         for i in self.next..end {
@@ -270,7 +271,6 @@ impl Source for Vertices {
             self.points.add(row, || format!("vertex {i}"))?;
         }
         self.next = end;
-        self.element = element;
         Ok(more.then(|| self.points.take()))
     }
 

@@ -140,6 +140,11 @@ fn bad_column(line: &[u8]) -> Option<usize> {
     }
 }
 
+/// Whether `line` names the columns x, y and z.
+fn names_axes(line: &[u8]) -> bool {
+    [COMMA, SEMICOLON, ANY].iter().any(|&s| named(line, s).is_some())
+}
+
 /// The number in a line that has nothing else: the number of points in a PTS file.
 fn count_line(line: &[u8]) -> Option<u64> {
     std::str::from_utf8(line).ok()?.parse().ok()
@@ -148,8 +153,10 @@ fn count_line(line: &[u8]) -> Option<u64> {
 /// Whether `head`, the first bytes of a file, looks like lines of x y z.
 pub fn looks_numeric(head: &[u8]) -> bool {
     let lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let header = lines.clone().find(|line| names_axes(line));
     let mut lines = lines.filter(|l| !l.is_empty() && !is_comment(l)).take(8);
-    !head.contains(&0) && lines.any(|l| Layout::new(l, None).is_some())
+    let has_point = |l: &[u8]| Layout::new(l, None).is_some() || Layout::new(l, header).is_some();
+    !head.contains(&0) && lines.any(has_point)
 }
 
 /// Whether the text file at `path` begins like prose: no line has x y z, or begins with a number. A file that cannot be read
@@ -202,7 +209,6 @@ pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
 impl Lines {
     /// Reads up to the first line of numbers, and finds the layout.
     fn find_layout(&mut self) -> Result<()> {
-        let names_axes = |line: &[u8]| [COMMA, SEMICOLON, ANY].iter().any(|&s| named(line, s).is_some());
         let mut header: Option<Vec<u8>> = None;
         let mut others: Vec<String> = Vec::new();
         while others.len() <= MOST_HEADERS && self.next_line()? {

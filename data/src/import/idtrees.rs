@@ -4,7 +4,7 @@
 //! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -279,7 +279,9 @@ fn upright_box(corners: &[[f64; 2]]) -> Option<Bounds> {
         side > 0.0 && side.is_finite() && (v - b[k]).min(b[k + 2] - v) < 0.005 * side
     };
     let all = corners.iter().all(|&[x, y]| near(0, x) && near(1, y));
-    (all && corners.len() >= 4).then_some(b)
+    let far = |&[x, y]: &[f64; 2]| (x - b[0] > b[2] - x, y - b[1] > b[3] - y);
+    let different: BTreeSet<_> = corners.iter().map(far).collect();
+    (all && different.len() == 4).then_some(b)
 }
 
 /// Species code of each tree. The table has a row for each year that a tree was measured.

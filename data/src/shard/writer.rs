@@ -179,6 +179,7 @@ fn replaceable(dir: &Path) -> Result<bool> {
 /// Renames `temp` to `dir`.
 fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
     // Another process may create `dir` between the check and the rename: try a few times.
+    let mut last = None;
     for _ in 0..8 {
         // The same set is kept, unless a file of it is damaged.
         let found = super::open(dir).and_then(|set| super::digest(&set));
@@ -194,15 +195,19 @@ fn install(temp: TempDir, dir: &Path, digest: &str) -> Result<()> {
         let old = atomic::folder_beside(dir)?;
         let aside = old.path().join("set");
         let moved = fs::rename(dir, &aside).is_ok();
-        if fs::rename(temp.path(), dir).is_ok() {
-            // The folder has another name now: there is nothing left to remove.
-            let _ = temp.keep();
-            return Ok(());
+        match fs::rename(temp.path(), dir) {
+            Ok(()) => {
+                // The folder has another name now: there is nothing left to remove.
+                let _ = temp.keep();
+                return Ok(());
+            }
+            Err(e) => last = Some(e),
         }
         if moved {
             // If this fails, another process has put its set there.
             let _ = fs::rename(&aside, dir);
         }
     }
-    bail!("cannot rename the finished set to {}", dir.display())
+    let reason = last.map_or(String::new(), |e| format!(": {e}"));
+    bail!("cannot rename the finished set to {}{reason}", dir.display())
 }

@@ -37,13 +37,17 @@ pub struct Split {
     pub warnings: Vec<String>,
 }
 
+/// The names of a split's parts.
+const PARTS: [&str; 3] = ["train", "validation", "test"];
+
 impl Split {
     /// The parts and their names.
     pub fn parts(&self) -> [(&'static str, &[usize]); 3] {
+        let [train, validation, test] = PARTS;
         [
-            ("train", self.train.as_slice()),
-            ("validation", self.validation.as_slice()),
-            ("test", self.test.as_slice()),
+            (train, self.train.as_slice()),
+            (validation, self.validation.as_slice()),
+            (test, self.test.as_slice()),
         ]
     }
 }
@@ -145,9 +149,7 @@ fn missing(data: &Dataset, groups: &Groups, parts: &[Vec<usize>; 3], asked: &[us
     let mut out = Vec::new();
     for (s, species) in data.species.iter().enumerate() {
         let lacking = asked.iter().filter(|&&part| counts[part][s] == 0);
-        let lacking: Vec<&str> = lacking
-            .map(|&part| ["train", "validation", "test"][part])
-            .collect();
+        let lacking: Vec<&str> = lacking.map(|&part| PARTS[part]).collect();
         if lacking.is_empty() {
             continue;
         }

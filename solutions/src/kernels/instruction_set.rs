@@ -18,8 +18,8 @@ pub const VARIABLE: &str = "CANOPY_INSTRUCTIONS";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum InstructionSet {
-    /// What every machine of the architecture has: NEON on aarch64; on x86-64 SSE2, or SSE4.2 if the machine has it, which gives
-    /// the same bits.
+    /// What every machine of the architecture has: NEON on aarch64; on x86-64 SSE2, or SSE4.2 if the machine has it, whose results
+    /// are bit-identical.
     Base = 1,
     /// AVX2 and fused multiply-add: x86-64-v3.
     Avx2 = 2,

@@ -46,6 +46,18 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
     if count == 0 {
         return Ok(chunks);
     }
+    let fits = |at: u64, bytes: u64, points: u64| {
+        ensure!(
+            points.saturating_mul(record) <= MOST + RATIO * bytes,
+            "byte {at}: {points} points of {record} bytes in a chunk of {bytes} bytes: the file is damaged"
+        );
+        Ok(())
+    };
+    if !header.chunked {
+        let (at, bytes, points) = (start, len - start, count);
+        fits(at, bytes, points)?;
+        return Ok(vec![Chunk { at, bytes, points }]);
+    }
     // The points begin with the 8 bytes that say where the table is.
     let (mut at, end) = (start + 8, table_place(file, start, len)?);
     let table = read_table(file, at, end, record, vlr)?;
@@ -69,10 +81,7 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
         };
         more |= points > left || left == 0;
         let points = points.min(left);
-        ensure!(
-            points.saturating_mul(record) <= MOST + RATIO * bytes,
-            "byte {at}: {points} points of {record} bytes in a chunk of {bytes} bytes: the file is damaged"
-        );
+        fits(at, bytes, points)?;
         if points > 0 {
             chunks.push(Chunk { at, bytes, points });
         }

@@ -34,6 +34,8 @@ pub struct Header {
     pub grid: Grid,
     /// How records are compressed; `None` if they are not.
     pub laszip: Option<LazVlr>,
+    /// Whether they are compressed in chunks; the first releases of LASzip wrote one run.
+    pub chunked: bool,
     /// The coordinate reference system, if a record has it.
     pub crs: Option<String>,
     /// What the file's length contradicts.
@@ -96,6 +98,7 @@ impl Header {
             record: u64::from(record),
             grid,
             laszip: None,
+            chunked: true,
             crs: None,
             warning: None,
         };
@@ -124,7 +127,10 @@ impl Header {
             })?;
             let user = vlr.user_id.split(|&b| b == 0).next().unwrap_or_default();
             match (user, vlr.record_id) {
-                (b"laszip encoded", LazVlr::RECORD_ID) => self.laszip = Some(self.laszip(&vlr.data)?),
+                (b"laszip encoded", LazVlr::RECORD_ID) => {
+                    self.laszip = Some(self.laszip(&vlr.data)?);
+                    self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
+                }
                 (b"LASF_Projection", 2112) => {
                     let text = String::from_utf8_lossy(&vlr.data);
                     self.crs = Some(text.trim_end_matches('\0').to_owned());
@@ -143,14 +149,15 @@ impl Header {
         let (number, record) = (self.number, self.record);
         let expected = LazItemRecordBuilder::default_for_point_format_id(number, self.format.extra_bytes)?;
         let types = |items: &[LazItem]| Vec::from_iter(items.iter().map(|i| (i.item_type(), i.size())));
-        // The compressor's number is the first two bytes of the record, which `LazVlr` does not expose.
-        let compressor = u16::from_le_bytes([data[0], data[1]]);
-        let known = match number {
-            0..6 => CompressorType::PointWiseChunked,
-            _ => CompressorType::LayeredChunked,
+        let compressor = compressor(data);
+        let known: &[CompressorType] = match number {
+            0..6 => &[CompressorType::PointWise, CompressorType::PointWiseChunked],
+            _ => &[CompressorType::LayeredChunked],
         };
         ensure!(
-            compressor == known as u16 && types(vlr.items()) == types(&expected) && record <= LONGEST,
+            known.iter().any(|&k| k as u16 == compressor)
+                && types(vlr.items()) == types(&expected)
+                && record <= LONGEST,
             "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {record} bytes in point format \
              {number}; if it is not damaged, convert the file to LAS",
             vlr.items()
@@ -194,6 +201,11 @@ impl Header {
 }
 
 /// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).
+/// The compressor's number: the first two bytes of a record that `LazVlr` has read, which does not expose it.
+fn compressor(data: &[u8]) -> u16 {
+    u16::from_le_bytes([data[0], data[1]])
+}
+
 fn epsg(data: &[u8]) -> Option<String> {
     let shorts: Vec<u16> = data
         .chunks_exact(2)

@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{BufWriter, Seek, SeekFrom, Write},
-    mem::{ManuallyDrop, forget},
+    mem::forget,
 };
 
 use anyhow::{Context, Result, ensure};
@@ -24,8 +24,8 @@ const BLOCK: usize = 200_000;
 /// LAS has no way to say that an attribute is absent. A cloud without returns becomes single returns, one without
 /// intensity gets 0, and one without classes gets 0 (never classified).
 pub struct Sink {
-    /// `las` completes a file whose writer is dropped, and panics if it cannot. A file that failed is not completed.
-    writer: ManuallyDrop<las::Writer<BufWriter<File>>>,
+    /// None after the end.
+    writer: Option<las::Writer<BufWriter<File>>>,
     grid: Grid,
     count: u64,
 }
@@ -47,7 +47,7 @@ impl Sink {
         builder.has_wkt_crs = true;
         let out = BufWriter::with_capacity(1 << 18, file);
         Ok(Self {
-            writer: ManuallyDrop::new(las::Writer::new(out, builder.into_header()?)?),
+            writer: Some(las::Writer::new(out, builder.into_header()?)?),
             grid,
             count: 0,
         })
@@ -80,6 +80,22 @@ impl Sink {
     }
 }
 
+/// A file that failed is closed as well.
+impl Drop for Sink {
+    fn drop(&mut self) {
+        let _ = self.writer.take().map(closed);
+    }
+}
+
+/// Ends a file. `las` ends one whose writer is dropped, and panics if it cannot: such a file stays open.
+fn closed(mut writer: las::Writer<BufWriter<File>>) -> las::Result<BufWriter<File>> {
+    if let Err(e) = writer.close() {
+        forget(writer);
+        return Err(e);
+    }
+    writer.into_inner()
+}
+
 impl sink::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         for begin in (0..cloud.len()).step_by(BLOCK) {
@@ -88,20 +104,17 @@ impl sink::Sink for Sink {
             for i in begin..end {
                 self.record(cloud, i, &mut records)?;
             }
-            let points = PointDataBuilder::new().for_header(self.writer.header());
-            self.writer.write_points(&points.build_from_bytes(records)?)?;
+            let writer = self.writer.as_mut().context("the file is complete")?;
+            let points = PointDataBuilder::new().for_header(writer.header());
+            writer.write_points(&points.build_from_bytes(records)?)?;
         }
         Ok(())
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
-        let mut writer = ManuallyDrop::into_inner(self.writer);
-        if let Err(e) = writer.close() {
-            forget(writer);
-            return Err(e).context("cannot complete the file");
-        }
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let writer = self.writer.take().context("the file is complete")?;
+        let mut out = closed(writer).context("cannot complete the file")?;
         // Point formats 6 and later leave the old 32-bit counts 0; `las` fills them.
-        let mut out = writer.into_inner()?;
         out.seek(SeekFrom::Start(OLD_COUNTS))?;
         out.write_all(&[0; 24])?;
         out.flush().context("cannot write the header")

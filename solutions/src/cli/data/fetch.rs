@@ -10,6 +10,7 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
+use super::progress::Progress;
 use crate::cli::table::{Table, show};
 
 /// Options of `canopy data fetch`.
@@ -66,7 +67,9 @@ pub fn run(args: &Args) -> Result<()> {
         fetch::download(url, &to, file.expect())?;
         say!("{}: fetched; length and MD5 are correct", to.display());
         if unpack {
-            fetch::unpack(&to, &unpacked)?;
+            let progress = Progress::new("unpacking");
+            fetch::unpack(&to, &unpacked, &|done, of| progress.items(done, of))?;
+            drop(progress);
             say!(
                 "{}: unpacked; {} is no longer needed",
                 unpacked.display(),

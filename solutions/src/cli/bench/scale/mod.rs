@@ -104,15 +104,36 @@ struct Found {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let link = args.link.unwrap_or(1.0);
     let ranks = !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p));
-    for (name, fits, expected) in [
-        ("--ranks", ranks, "at least one number, each from 1 to 64"),
-        ("--latency", (0.0..1e9).contains(&args.latency), "at least 0"),
-        ("--link", link > 0.0 && link.is_finite(), "a number above 0"),
-        ("--batch", args.batch >= 2, "at least 2"),
-        ("--steps", args.steps >= 1, "at least 1"),
-        ("--repeats", args.repeats >= 1, "at least 1"),
+    let latency = args.latency;
+    for (name, value, fits, expected) in [
+        (
+            "--ranks",
+            format!("{:?}", args.ranks),
+            ranks,
+            "at least one number, each from 1 to 64",
+        ),
+        (
+            "--latency",
+            latency.to_string(),
+            (0.0..1e9).contains(&latency),
+            "at least 0 and below 1e9",
+        ),
+        (
+            "--link",
+            link.to_string(),
+            link > 0.0 && link.is_finite(),
+            "a number above 0",
+        ),
+        ("--batch", args.batch.to_string(), args.batch >= 2, "at least 2"),
+        ("--steps", args.steps.to_string(), args.steps >= 1, "at least 1"),
+        (
+            "--repeats",
+            args.repeats.to_string(),
+            args.repeats >= 1,
+            "at least 1",
+        ),
     ] {
-        ensure!(fits, "{name}: expected {expected}");
+        ensure!(fits, "{name} is {value}: expected {expected}");
     }
     let place = launcher::place()?;
     collective::check(args.collective, place.as_ref())?;
