@@ -33,6 +33,7 @@ fn replace(variable: &Var, numbers: Vec<f32>) -> Result<()> {
             *values = numbers.take();
         }
     })
+    .map_err(|e| e.context("the memory of a variable is released and filled only as a whole"))
 }
 
 #[cfg(test)]

@@ -223,13 +223,15 @@ mod tests {
         let refused = |opened: Result<RunFolder>, part: &str| {
             let e = opened.unwrap_err().to_string();
             assert!(e.contains(part), "{e}");
+            e
         };
         let first = RunFolder::create(path).unwrap();
         refused(RunFolder::create(path), "another canopy writes");
         first.append(&row(1)).unwrap();
         tensorboard::EventWriter::create(path).unwrap();
         drop(first);
-        refused(RunFolder::open(path), "before it saved one");
+        let none = refused(RunFolder::open(path), "before it saved one");
+        assert!(!none.contains("eval"), "{none}");
         fs::write(path.join(RunFolder::BEST), b"").unwrap();
         refused(RunFolder::open(path), "best.safetensors has weights for eval");
         fs::remove_file(path.join(RunFolder::BEST)).unwrap();

@@ -30,13 +30,15 @@ impl Trainer {
 
     /// Returns the number of optimizer steps per epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        let (train, lengths) = (&self.split.train, &self.lengths);
-        let steps = match self.config.cloud_points() {
-            Points::Fixed(_) => iterations(train.len(), self.step_size(), true),
-            // Every epoch has equally many.
-            Points::All { .. } => epoch_by_length(train, lengths, self.step_size(), (0, 0)).len(),
-        };
-        steps as u64
+        *self.steps_per_epoch.get_or_init(|| {
+            let (train, lengths) = (&self.split.train, &self.lengths);
+            let steps = match self.config.cloud_points() {
+                Points::Fixed(_) => iterations(train.len(), self.step_size(), true),
+                // Every epoch has equally many.
+                Points::All { .. } => epoch_by_length(train, lengths, self.step_size(), (0, 0)).len(),
+            };
+            steps as u64
+        })
     }
 
     /// The records of each step of epoch `epoch` except the first `done`.

@@ -176,15 +176,15 @@ impl Trainer {
         let step = self.progress.step;
         let rate = self.learning_rate(step)?;
         let micro = self.micro_batches(inputs, step, own)?;
-        let share = self.rank_share(inputs, whole);
+        let share = member.is_some().then(|| self.rank_share(inputs, whole));
         let scaler = self.scaler.as_mut();
         let mut one = Step {
             clip: self.config.clip,
             scaler: scaler.map(|scaler| scaler as &mut GradScaler<dyn LossScale>),
             ..Step::new(&self.model, &mut *self.optimizer, &*inputs.loss)
         };
-        let stepped = match member {
-            Some(member) => member.step(one, &micro, share, (step, rate))?,
+        let stepped = match member.zip(share) {
+            Some((member, share)) => member.step(one, &micro, share, (step, rate))?,
             None => one.take(&micro, rate)?,
         };
         for figures in &stepped.figures {

@@ -147,6 +147,11 @@ mod tests {
         assert_eq!(&records[0][9..], b"\x1a\x0dbrain.Event:2");
         let (time, rest) = records[1].split_at(9);
         assert_eq!(time[0], 0x09, "wall_time is a double");
+        let seconds = f64::from_le_bytes(time[1..].try_into().unwrap());
+        assert!(
+            (since_epoch().as_secs_f64() - seconds).abs() < 3600.0,
+            "{seconds}"
+        );
         // The step 300, and the only value of the summary.
         assert_eq!(
             rest,

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Instant,
 };
 
@@ -58,6 +58,8 @@ pub struct Trainer {
     pub(super) categories: Option<Vec<u32>>,
     /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
     pub(super) lengths: Vec<usize>,
+    /// Optimizer steps of an epoch, which are counted at the first.
+    pub(super) steps_per_epoch: OnceLock<u64>,
     /// This process's links if the ranks are processes.
     pub(super) links: Option<Links>,
     pub(super) device: Device,
@@ -107,6 +109,7 @@ impl Trainer {
         let now = Instant::now();
         Ok(Self {
             lengths: lengths(&data, config.cloud_points())?,
+            steps_per_epoch: OnceLock::new(),
             number,
             categories,
             config,

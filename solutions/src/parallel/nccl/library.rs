@@ -109,7 +109,10 @@ mod tests {
 
     #[test]
     fn a_library_that_cannot_be_used_is_an_error_that_says_why() {
-        let mut cases = vec![("libnccl-is-not-there.so.2", "LD_LIBRARY_PATH")];
+        let mut cases = vec![
+            ("libnccl-is-not-there.so.2", "LD_LIBRARY_PATH"),
+            ("libnccl-is-not-there.so.2", "libnccl2"),
+        ];
         if cfg!(target_os = "linux") {
             cases.push(("libm.so.6", "ncclGetUniqueId"));
         }

@@ -2,7 +2,7 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::AtomicBool,
+    sync::{OnceLock, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
@@ -129,6 +129,7 @@ impl Trainer {
             number: self.number.clone(),
             categories: self.categories.clone(),
             lengths: self.lengths.clone(),
+            steps_per_epoch: OnceLock::new(),
             links: None,
             device: self.device.clone(),
             device_name: self.device_name.clone(),
