@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Autocast, BF16, DeepSpeedScaler, DynamicScaler, FP16, FP32, Format, LossScale, TF32, update_scale,
 };
-use crate::kernels::{Bf16Unit, Lowering};
+use crate::kernels::Lowering;
 
 /// Number format of matrix products; all other operators stay in fp32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,30 +43,14 @@ impl Precision {
         }
     }
 
-    /// The CPU's unit for products in this format; off for all formats except bf16, and on a CPU without one.
-    fn unit(self) -> Bf16Unit {
-        match self {
-            Self::Bf16 => Bf16Unit::current(),
-            _ => Bf16Unit::Off,
-        }
-    }
-
-    /// Whether the format is emulated because `device` does not support it: on the CPU, all formats except fp32, and except
-    /// bf16 if the CPU has a unit for it.
-    pub fn is_emulated(self, device: &Device) -> bool {
-        self != Self::Fp32 && device.is_cpu() && self.unit() == Bf16Unit::Off
-    }
-
-    /// Returns how the operators of a pass are lowered on `device`; `None` if they run in their own precision.
+    /// Returns how the operators of a pass are lowered on `device`; `None` if they run in their own precision. A CPU emulates
+    /// all formats except fp32.
     ///
     /// tf32 on a GPU is a process-wide setting, which this function turns on.
     pub fn lowering(self, device: &Device) -> Option<Arc<dyn Lowering>> {
-        if self.is_emulated(device) {
-            return Some(Arc::new(Autocast::emulated(self.format())));
-        }
         match self {
             Self::Fp32 => None,
-            Self::Bf16 if device.is_cpu() => Some(Arc::new(Autocast::on_unit(self.unit()))),
+            _ if device.is_cpu() => Some(Arc::new(Autocast::emulated(self.format()))),
             Self::Tf32 => {
                 candle_core::cuda::set_gemm_reduced_precision_f32(true);
                 None
@@ -76,14 +60,10 @@ impl Precision {
         }
     }
 
-    /// Describes the precision on `device` for users; `None` for fp32. `plain` operators do not use the CPU's units.
+    /// Describes the precision on `device` for users; `None` for fp32.
     pub fn description(self, device: &Device, plain: bool) -> Option<String> {
         match self {
             Self::Fp32 => None,
-            Self::Bf16 if device.is_cpu() && !plain && !self.is_emulated(device) => Some(format!(
-                "bf16 products on the CPU's {} units, sums in fp32",
-                self.unit()
-            )),
             _ if device.is_cpu() => Some(format!(
                 "{self}, emulated: shows accuracy, not speed (unfused, rounded operators; slower than fp32)"
             )),

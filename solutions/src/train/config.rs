@@ -213,8 +213,8 @@ pub struct Config {
     #[arg(long, value_name = "NAME", default_value_t = quick().device, help_heading = "Machine")]
     pub device: String,
     /// Format of the matrix products in training; everything else is fp32. Evaluations are in fp32, except that tf32 on
-    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU with
-    /// AVX512-BF16 computes bf16 on these units; all else is emulated on a CPU, to show its accuracy, not its speed
+    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU
+    /// emulates the others, to show their accuracy, not their speed
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
     /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
