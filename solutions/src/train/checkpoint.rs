@@ -11,7 +11,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
-use canopy_data::{Dataset, Degenerate, atomic};
+use canopy_data::{Dataset, atomic};
 use crc32c::crc32c_append;
 use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
@@ -60,9 +60,6 @@ pub struct Progress {
     /// The combinations of categories that the training clouds have; empty without categories.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<u32>,
-    /// The clouds without extent of the data set; `None` if there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub degenerate: Option<Degenerate>,
     /// State of the loss scaling; `None` without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaler: Option<LossScaler>,
