@@ -22,8 +22,7 @@ impl std::fmt::Display for Kind {
 }
 
 /// The configuration of a PointNet. Weights fit only a model of the same `kind`, `inputs`, `classes` and `width`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PointNetConfig {
     /// With T-Nets or without.
     pub kind: Kind,
