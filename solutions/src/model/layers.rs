@@ -3,6 +3,7 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Purpose;
 
+use super::{BN_EPS, BN_MOMENTUM};
 use crate::kernels::{self, BatchNorm, Clouds, MlpLayer, Operator, Pass};
 
 /// How new layers are initialised, and what they have been given so far.
@@ -10,8 +11,6 @@ pub(super) struct Init<'a> {
     pub device: &'a Device,
     pub dtype: DType,
     pub seed: u64,
-    pub bn_momentum: f64,
-    pub bn_eps: f64,
     /// The parameters, in the order of the layers.
     pub params: Vec<Named>,
     /// Running means and variances, in the same order.
@@ -45,8 +44,8 @@ impl Init<'_> {
             beta: named(params, format!("{layer}.bn.bias"), zeros()?),
             mean: named(buffers, format!("{layer}.bn.running_mean"), zeros()?),
             var: named(buffers, format!("{layer}.bn.running_var"), ones()?),
-            momentum: self.bn_momentum,
-            eps: self.bn_eps,
+            momentum: BN_MOMENTUM,
+            eps: BN_EPS,
         })
     }
 }

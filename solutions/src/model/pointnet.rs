@@ -47,8 +47,6 @@ impl PointNet {
             device,
             dtype,
             seed,
-            bn_momentum: config.bn_momentum,
-            bn_eps: config.bn_eps,
             params: Vec::new(),
             buffers: Vec::new(),
         };
@@ -69,7 +67,10 @@ impl PointNet {
         let feature = 1024 / width + embedding.as_ref().map_or(0, |_| embedding::WIDTH);
         let head = layers::stack(init, "head", feature, &wide(&[512, 256]))?;
         let classifier = Last::new(init, "classifier", 256 / width, config.classes)?;
-        let (params, buffers) = (std::mem::take(&mut init.params), std::mem::take(&mut init.buffers));
+        let (params, buffers) = (
+            std::mem::take(&mut init.params),
+            std::mem::take(&mut init.buffers),
+        );
         Ok(Self {
             config: config.clone(),
             transforms,
@@ -77,7 +78,11 @@ impl PointNet {
             embedding,
             head,
             classifier,
-            places: params.iter().zip(0..).map(|((_, var), i)| (var.id(), i)).collect(),
+            places: params
+                .iter()
+                .zip(0..)
+                .map(|((_, var), i)| (var.id(), i))
+                .collect(),
             params,
             buffers,
         })
