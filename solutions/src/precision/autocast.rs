@@ -7,8 +7,8 @@ use candle_core::{DType, Result, Tensor};
 pub use crate::kernels::Operator;
 use crate::kernels::{Lowering, Pass};
 
-use super::emulate::{Border, Emulation};
-use super::{Format, GradientCensus};
+use super::emulate::{Border, Emulation, GradientCensus};
+use super::Format;
 
 // ANCHOR: Casting
 /// How an operator's inputs are cast.
@@ -95,9 +95,9 @@ impl Autocast {
         self
     }
 
-    /// Counts every gradient that is rounded in `census`. Applies to emulation only.
+    /// Shows `census` every gradient that is rounded. Applies to emulation only.
     #[must_use]
-    pub fn counted(mut self, census: Arc<GradientCensus>) -> Self {
+    pub fn counted(mut self, census: Arc<dyn GradientCensus>) -> Self {
         if let Low::Emulated(emulation) = &mut self.low {
             Arc::make_mut(emulation).census = Some(census);
         }

@@ -129,8 +129,7 @@ pub struct Config {
     /// Peak learning rate
     #[arg(long, value_name = "RATE", default_value_t = quick().learning_rate, help_heading = "Optimization")]
     pub learning_rate: f64,
-    /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars;
-    /// the others have none
+    /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars
     #[arg(long, value_name = "X", default_value_t = quick().weight_decay, help_heading = "Optimization")]
     pub weight_decay: f64,
     /// Momentum of sgd and lars
@@ -145,7 +144,7 @@ pub struct Config {
     /// Decay rate of the mean of the squared gradients, in adam, adamw and lamb
     #[arg(long, value_name = "X", default_value_t = quick().beta2, help_heading = "Optimization")]
     pub beta2: f64,
-    /// What adam, adamw, lamb, adagrad, rmsprop and adadelta add to the root of the squares; auto: the optimizer's own default
+    /// What adam, adamw and lamb add to the root of the squares; auto: the optimizer's own default
     #[arg(long, value_name = "X", default_value_t = quick().eps, help_heading = "Optimization")]
     #[serde(with = "super::by_text")]
     pub eps: Eps,
@@ -154,7 +153,7 @@ pub struct Config {
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
     /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
-    /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr, lrrangetest, cycle
+    /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr
     #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
     #[serde(with = "super::by_text")]
     pub schedule: Schedule,
@@ -218,7 +217,8 @@ pub struct Config {
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
     /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
-    /// `deepspeed[:POWER:WINDOW:HYSTERESIS:MIN]` (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
+    /// `dynamic:POWER:WINDOW` (it begins with 2^POWER and grows after WINDOW good steps), off, a constant, or auto (dynamic
+    /// for fp16, otherwise off)
     #[arg(long, value_name = "SCALE", default_value_t = quick().loss_scale, help_heading = "Precision")]
     #[serde(with = "super::by_text")]
     pub loss_scale: LossScaling,
