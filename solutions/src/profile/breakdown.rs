@@ -1,7 +1,7 @@
 //! The times of the parts of a training step, for `--wall-clock-breakdown`: sums by the name of [`work`](super::work) on one
 //! thread. Unlike a recording, they need no memory, and may run beside one.
 
-use std::{cell::RefCell, time::Instant};
+use std::cell::RefCell;
 
 use candle_core::Device;
 
@@ -55,36 +55,21 @@ impl Carried {
     }
 }
 
-/// A part that is running; it ends when dropped.
-pub(super) struct Part {
-    name: &'static str,
-    start: Instant,
+/// The device of the calling thread's [`Breakdown`], if it has one.
+pub(super) fn device() -> Option<Device> {
+    SUMS.with_borrow(|sums| sums.as_ref().map(|s| s.device.clone()))
 }
 
-impl Part {
-    /// Starts a part if the calling thread has a [`Breakdown`].
-    pub(super) fn start(name: &'static str) -> Option<Self> {
-        let on = SUMS.with_borrow(Option::is_some);
-        on.then(|| Self {
-            name,
-            start: Instant::now(),
-        })
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        SUMS.with_borrow_mut(|sums| {
-            let Some(sums) = sums else { return };
-            // A device that fails reports its error at the next operator.
-            let _ = sums.device.synchronize();
-            let seconds = self.start.elapsed().as_secs_f64();
-            match sums.seconds.iter_mut().find(|(name, _)| *name == self.name) {
-                Some((_, sum)) => *sum += seconds,
-                None => sums.seconds.push((self.name, seconds)),
-            }
-        });
-    }
+/// Adds the time of a part to the calling thread's [`Breakdown`], if it has one.
+pub(super) fn add(part: &'static str, nanoseconds: u64) {
+    SUMS.with_borrow_mut(|sums| {
+        let Some(sums) = sums else { return };
+        let seconds = nanoseconds as f64 / 1e9;
+        match sums.seconds.iter_mut().find(|(name, _)| *name == part) {
+            Some((_, sum)) => *sum += seconds,
+            None => sums.seconds.push((part, seconds)),
+        }
+    });
 }
 
 #[cfg(test)]

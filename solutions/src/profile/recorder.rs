@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Result, ensure};
 use candle_core::Device;
 
-use super::{Kind, Lane, Span, Stream, Timeline, breakdown::Part};
+use super::{Kind, Lane, Span, Stream, Timeline, breakdown};
 
 /// NVIDIA's crate; its build needs a C compiler and libclang, so it is behind a feature. Without a profiler a range is a call
 /// of an empty function.
@@ -127,17 +127,13 @@ fn lane_of(state: &mut State) -> usize {
 
 /// Ends a span when dropped.
 #[must_use = "a span ends when its guard is dropped"]
-pub struct Guard {
-    open: Option<Open>,
-    /// Ends after the span: it waits for the device.
-    _part: Option<Part>,
-}
+pub struct Guard(Option<Open>);
 
 struct Open {
     name: &'static str,
     kind: Kind,
     start: u64,
-    /// The device whose end of the work is waited for.
+    /// The device, if the span is work of a device.
     device: Option<Device>,
     _range: Option<Range>,
 }
@@ -145,10 +141,7 @@ struct Open {
 /// Starts a span that ends with the guard. Without a recording it costs one relaxed load.
 #[inline]
 pub fn span(name: &'static str, kind: Kind) -> Guard {
-    Guard {
-        open: started().then(|| open(name, kind, false)),
-        _part: None,
-    }
+    Guard(started().then(|| open(name, kind, None)))
 }
 
 /// Runs `run` in a span and returns its result.
@@ -163,24 +156,21 @@ pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
 /// its time.
 #[inline]
 pub fn work(name: &'static str) -> Guard {
-    Guard {
-        open: started().then(|| open(name, Kind::Kernel, true)),
-        _part: Part::start(name),
+    let mut device = breakdown::device();
+    if started() && device.is_none() {
+        device = state().as_ref().map(|state| state.device.clone());
     }
+    Guard(device.map(|device| open(name, Kind::Kernel, Some(device))))
 }
 
-fn open(name: &'static str, kind: Kind, work: bool) -> Open {
-    let (mut device, mut range) = (None, None);
-    if let Some(state) = &*state() {
-        device = (work && !state.device.is_cpu()).then(|| state.device.clone());
-        range = state.ranges.then(|| open_range(name)).flatten();
-    }
+fn open(name: &'static str, kind: Kind, device: Option<Device>) -> Open {
+    let ranges = state().as_ref().is_some_and(|state| state.ranges);
     Open {
         name,
         kind,
         start: now(),
         device,
-        _range: range,
+        _range: ranges.then(|| open_range(name)).flatten(),
     }
 }
 
@@ -196,23 +186,20 @@ fn open_range(_: &str) -> Option<Range> {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let Some(mut open) = self.open.take() else {
-            return;
-        };
+        let Some(mut open) = self.0.take() else { return };
         let mut end = now();
         if let Some(device) = &open.device {
             let launched = end;
             // A device that fails reports its error at the next operator.
             let _ = device.synchronize();
             end = now();
-            if end <= launched + PACE {
+            if !device.is_cpu() && end <= launched + PACE {
                 open.kind = Kind::Launch;
             }
+            breakdown::add(open.name, end - open.start);
         }
         let mut state = state();
-        let Some(state) = &mut *state else {
-            return;
-        };
+        let Some(state) = &mut *state else { return };
         if open.start < state.began {
             return;
         }

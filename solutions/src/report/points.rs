@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-
-use super::html::escape;
+use minijinja::HtmlEscape;
 
 /// A cloud quantised to 65,536 steps along its longest side.
 ///
@@ -92,7 +91,7 @@ impl Grid {
             // `h0` draws a line of length 0: a dot, because line ends are round.
             let _ = write!(paths[layer(k).min(layers - 1)], "M{x:.0} {y:.0}h0");
         }
-        let label = escape(label);
+        let label = HtmlEscape(label);
         let mut out = format!(
             "<svg class=\"still\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">"
         );

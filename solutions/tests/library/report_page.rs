@@ -5,7 +5,7 @@ use crate::{
     made_run::{HOSTILE, run, seven, tree},
 };
 use canopy::{
-    report::{ColorBy, ViewCloud, run_page, view_page, write},
+    report::{ViewCloud, run_page, view_page},
     target::Summary,
     train::{
         Evaluation, RunReport, Target, metrics,
@@ -183,7 +183,7 @@ fn names_are_escaped_everywhere() {
         ..hostile
     };
     check(&run_page(&hostile).unwrap());
-    check(&view_page(&[cloud(&tree(1, 100))], ColorBy::Height).unwrap());
+    check(&view_page(&[cloud(&tree(1, 100))], "height").unwrap());
 }
 
 #[test]
@@ -257,25 +257,6 @@ fn a_large_critical_cloud_is_thinned_but_keeps_its_critical_points() {
 }
 
 #[test]
-fn a_page_is_replaced_atomically() {
-    let dir = tempfile::tempdir().unwrap();
-    let second = run(&seven(), 2, 1, false);
-    write(dir.path(), &run(&seven(), 1, 0, false)).unwrap();
-    let path = write(dir.path(), &second).unwrap();
-    assert_eq!(
-        std::fs::read_to_string(&path).unwrap(),
-        run_page(&second).unwrap()
-    );
-    assert_eq!(
-        std::fs::read_dir(dir.path()).unwrap().count(),
-        1,
-        "a temporary file is left"
-    );
-    let error = write(&dir.path().join("absent"), &RunReport::default()).unwrap_err();
-    assert!(format!("{error:#}").contains("report.html"), "{error:#}");
-}
-
-#[test]
 fn a_million_points_fit_a_page() {
     let points = tree(8, 1_000_000);
     let intensity: Vec<u16> = (0..points.len()).map(|i| (i % 997) as u16).collect();
@@ -283,7 +264,7 @@ fn a_million_points_fit_a_page() {
         intensity: &intensity,
         ..cloud(&points)
     };
-    let page = view_page(&[large], ColorBy::Intensity).unwrap();
+    let page = view_page(&[large], "intensity").unwrap();
     assert!(page.len() < 12_000_000, "{} bytes", page.len());
     assert!(page.contains("\"shown\":1000000"));
 }

@@ -22,7 +22,6 @@ const PAGE: Page = Page {
     template: include_str!("page.html"),
     css: include_str!("page.css"),
     scripts: &[include_str!("page.js")],
-    notice: "",
 };
 
 /// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.

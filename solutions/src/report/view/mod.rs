@@ -5,7 +5,6 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use canopy_data::Philox;
 use indicatif::HumanCount;
 use minijinja::{Value, context};
-use serde::Serialize;
 use serde_json::json;
 
 use super::html::Page;
@@ -21,29 +20,17 @@ const PAGE: Page = Page {
     template: include_str!("view.html"),
     css: include_str!("view.css"),
     scripts: &[
-        include_str!("../vendor/twgl.min.js"),
+        concat!(
+            "/* twgl.js 7.0.0\n",
+            include_str!("../vendor/twgl-LICENSE.md"),
+            "*/\n",
+            include_str!("../vendor/twgl.min.js")
+        ),
         include_str!("colors.js"),
         include_str!("shaders.js"),
         include_str!("view.js"),
     ],
-    notice: concat!(
-        "The 3D view is drawn with twgl.js 7.0.0.\n",
-        include_str!("../vendor/twgl-LICENSE.md")
-    ),
 };
-
-/// The colour of points when the page opens; the reader can change it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ColorBy {
-    /// By height above the cloud's lowest point.
-    #[default]
-    Height,
-    /// By the intensity of the return; by height if a cloud has none.
-    Intensity,
-    /// One colour per species.
-    Species,
-}
 
 /// A cloud to show.
 #[derive(Clone, Debug)]
@@ -58,11 +45,12 @@ pub struct ViewCloud<'a> {
     pub intensity: &'a [u16],
 }
 
-/// The page: self-contained, needs no network, rotated by mouse, touch or keys.
+/// The page: self-contained, needs no network, rotated by mouse, touch or keys. When it opens, colours show `color_by`, which is
+/// `height`, `intensity` or `species`; the reader can change it.
 ///
 /// # Errors
 /// Returns an error if there is no cloud, a cloud has no finite point, or the numbers of intensities and points differ.
-pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
+pub fn view_page(clouds: &[ViewCloud], color_by: &str) -> Result<String> {
     ensure!(!clouds.is_empty(), "there is no cloud to show");
     let total: usize = clouds.iter().map(|c| c.points.len()).sum();
     let (mut metas, mut data) = (Vec::new(), Vec::new());
@@ -149,10 +137,10 @@ mod tests {
                 points,
                 intensity,
             };
-            let error = view_page(&[cloud], ColorBy::Height).unwrap_err().to_string();
+            let error = view_page(&[cloud], "height").unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
-        assert!(view_page(&[], ColorBy::Height).is_err());
+        assert!(view_page(&[], "height").is_err());
     }
 
     #[test]
