@@ -105,7 +105,7 @@ fn unscored() -> RunReport {
     for r in &mut all.epochs {
         (r.val_loss, r.val_accuracy, r.val_balanced) = (None, None, None);
     }
-    (all.evaluation, all.critical) = (None, None);
+    all.evaluation = None;
     all
 }
 
@@ -135,7 +135,6 @@ fn heights() -> RunReport {
     RunReport {
         target: Target::Height,
         number: Some(NumberReport { scores, rows }),
-        critical: None,
         ..run(&[], 2, 0, false)
     }
 }
@@ -211,7 +210,6 @@ fn runs_of_any_size_and_with_any_values_are_drawn() {
     odd.wrong[0].points = vec![[f32::NAN; 3]; 4];
     odd.wrong[1].points.clear();
     odd.wrong[2].probability = f32::NAN;
-    odd.critical.as_mut().unwrap().critical.push(usize::MAX);
     let page = run_page(&odd).unwrap();
     check(&page);
     assert!(page.contains("–: undefined"));
@@ -240,20 +238,6 @@ fn the_epoch_that_is_marked_is_the_one_that_was_kept() {
     tied.best_epoch = Some(6);
     let page = run_page(&tied).unwrap();
     assert!(page.contains("80.0\u{a0}% at epoch 6") && !page.contains("at epoch 2<"));
-}
-
-#[test]
-fn a_large_critical_cloud_is_thinned_but_keeps_its_critical_points() {
-    let mut large = run(&seven(), 1, 0, false);
-    let critical = large.critical.as_mut().unwrap();
-    critical.points = tree(4, 50_000);
-    critical.critical = (0..300).map(|i| 150 * i + 7).collect();
-    let page = run_page(&large).unwrap();
-    assert!(page.contains("<b class=\"ink\">300 critical points</b> of 50,000"));
-    let flags = page.split("data-flags=\"").nth(1).unwrap();
-    let flags = flags.split('"').next().unwrap();
-    assert_eq!(flags.matches('1').count(), 300);
-    assert!(flags.len() <= 4096);
 }
 
 #[test]

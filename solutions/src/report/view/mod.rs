@@ -88,7 +88,7 @@ pub fn view_page(clouds: &[ViewCloud], color_by: &str) -> Result<String> {
     };
     let still = |cloud: &ViewCloud| {
         let label = format!("{} from the side", cloud.title);
-        let picture = Grid::new(cloud.points, STILL_POINTS).by_height((220.0, 300.0), &label);
+        let picture = Grid::new(cloud.points, STILL_POINTS).still((220.0, 300.0), &label);
         context!(picture, title => cloud.title.as_str())
     };
     let stills: Vec<Value> = clouds.iter().take(STILLS).map(still).collect();
