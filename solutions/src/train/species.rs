@@ -5,7 +5,7 @@ use candle_core::Tensor;
 use canopy_data::Dataset;
 
 use super::{
-    CriticalPoints, EpochRow, Evaluation, RunReport, WrongTree, evaluate, metrics,
+    EpochRow, Evaluation, RunReport, WrongTree, evaluate, metrics,
     task::{Clouds, Part, Task, Views},
 };
 use crate::{kernels::Pass, model::PointNet};
@@ -86,10 +86,10 @@ impl Task for Species<'_> {
         let mut confident: Vec<(f32, usize, usize)> = pairs.map(named).collect();
         // The most confident first.
         confident.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let (right, wrong): (Vec<_>, Vec<_>) = confident
+        let wrong = confident
             .into_iter()
-            .partition(|&(_, named, record)| named == tree(record).species);
-        let shown = wrong.into_iter().take(WRONG_SHOWN);
+            .filter(|&(_, named, record)| named != tree(record).species);
+        let shown = wrong.take(WRONG_SHOWN);
         let wrong = shown.map(|(probability, named, record)| {
             Ok(WrongTree {
                 tree: tree(record).tree.clone(),
@@ -99,19 +99,9 @@ impl Task for Species<'_> {
                 points: views.seen_points(record)?,
             })
         });
-        let best = right.iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        let critical = best.map(|&(_, named, record)| -> Result<_> {
-            Ok(CriticalPoints {
-                tree: tree(record).tree.clone(),
-                species: self.0[named].clone(),
-                points: views.seen_points(record)?,
-                critical: views.critical_points(record)?,
-            })
-        });
         Ok(RunReport {
             evaluation: Some(scores),
             wrong: wrong.collect::<Result<_>>()?,
-            critical: critical.transpose()?,
             ..RunReport::default()
         })
     }

@@ -41,12 +41,6 @@ pub trait Views {
     /// # Errors
     /// Returns an error if the cloud cannot be read.
     fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>>;
-
-    /// The indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
-    ///
-    /// # Errors
-    /// Returns an error if the cloud cannot be read.
-    fn critical_points(&self, record: usize) -> Result<Vec<usize>>;
 }
 
 /// What a run predicts.

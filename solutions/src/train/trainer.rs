@@ -274,12 +274,6 @@ impl Views for Trainer {
     fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
         evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
-
-    fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let batch = evaluate::collate(&self.config, &self.data).batch(&[record], 0)?;
-        let (points, _) = batch.to_device(&self.device)?;
-        self.model.critical_points(&points.squeeze(0)?)
-    }
 }
 
 pub(super) fn to_device(

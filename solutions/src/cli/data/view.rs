@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
 
 use super::{open, progress::Progress};
-use crate::report::{ColorBy, ViewCloud, view_page};
+use crate::report::{ViewCloud, view_page};
 
 /// Clouds of a data set that a page shows, the same number of each species.
 const OF_A_SET: usize = 24;
@@ -59,12 +59,7 @@ pub fn run(args: &Args) -> Result<()> {
         intensity: &cloud.intensity,
     });
     let clouds: Vec<ViewCloud> = clouds.collect();
-    let color = match args.color.as_str() {
-        "intensity" => ColorBy::Intensity,
-        "species" => ColorBy::Species,
-        _ => ColorBy::Height,
-    };
-    let page = view_page(&clouds, color)?;
+    let page = view_page(&clouds, &args.color)?;
     atomic::write(&args.out, page.as_bytes())?;
     say!(
         "{}: {} clouds; open it in a browser",
