@@ -60,11 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         data: args.data.clone().unwrap_or(progress.config.data.clone()),
         ..progress.config.clone()
     };
-    let whole = match &args.data {
-        Some(path) => open::any(Path::new(path))?,
-        None => open::of_run(progress)?.0,
-    };
-    let data = data::choose(&config, &whole)?;
+    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     open::warn_of_degenerate(&data)?;
     let data = match progress.head {
         None => data.relabel(&progress.species)?,

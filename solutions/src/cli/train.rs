@@ -6,7 +6,6 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use canopy_data::Degenerate;
 
 use super::{
     collective::{self, Collective},
@@ -187,8 +186,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     };
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?;
+    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
@@ -207,8 +205,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     for note in notes {
         eprintln!("note: {note}");
     }
-    let mut trainer = Trainer::new(config, data, split, chosen, folder)?;
-    trainer.progress.degenerate = Degenerate::of(&whole)?;
+    let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
         eprintln!("note: {warning}");
     }
@@ -233,16 +230,12 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     config.validate()?;
     let config = config.clone();
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let (whole, warning) = open::of_run(&checkpoint.progress)?;
-    let data = data::choose(&config, &whole)?;
+    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
     let split = data::split(&config, &data)?;
     if !leads {
         return Trainer::resume(checkpoint, data, split, chosen, folder);
     }
     introduce(&config, &data, &split, &chosen, &folder)?;
-    if let Some(warning) = warning {
-        eprintln!("warning: {warning}");
-    }
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)

@@ -168,12 +168,10 @@ impl Reporter {
             ("clouds_per_second", Some(row.clouds_per_second)),
             ("loss_scale", row.loss_scale),
         ];
-        for (tag, value) in values {
-            if let Some(value) = value {
-                self.events.scalar(tag, row.step, value as f32)?;
-            }
-        }
-        self.events.flush()
+        let known = values
+            .into_iter()
+            .filter_map(|(tag, value)| Some((tag, value? as f32)));
+        self.events.scalars(row.step, &known.collect::<Vec<_>>())
     }
 
     /// Removes the bar.

@@ -99,8 +99,14 @@ impl Trainer {
         let optimizer = build_optimizer(&config, model.params())?;
         let lowering = config.precision.lowering(&device);
         let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
-        let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
-        progress.head = number.as_ref().map(|n| n.head.clone());
+        let mut progress = Progress {
+            version: checkpoint::VERSION,
+            config: config.clone(),
+            species: data.species.clone(),
+            data_digest: data.digest.clone(),
+            head: number.as_ref().map(|n| n.head.clone()),
+            ..Progress::default()
+        };
         let categories = config.categories_of(&data)?;
         if let Some(ids) = &categories {
             let seen: BTreeSet<u32> = split.train.iter().map(|&r| ids[r]).collect();

@@ -136,43 +136,6 @@ fn interrupted_runs_save_and_end_bit_identical_when_resumed() {
     }
 }
 
-/// A run whose data lost clouds without extent goes on with the parts that it had, though they would now be split in another way.
-#[cfg(unix)]
-#[test]
-fn a_run_whose_data_lost_clouds_without_extent_resumes_and_ends_bit_identical() {
-    let dir = tempfile::tempdir().unwrap();
-    let d = dir.path();
-    listed::wood(d);
-    let (wood, whole, broken) = (d.join("wood"), d.join("whole"), d.join("broken"));
-    let cached = |mut command: Command| {
-        command.env("CANOPY_CACHE", d.join("cache"));
-        command
-    };
-    succeeds(&mut cached(long(&wood, &whole, "")));
-    interrupted(&mut cached(long(&wood, &broken, "")), &broken, libc::SIGTERM);
-
-    let lost = ["ball/p3/flat.xyz", "cone/p5/one.xyz"];
-    for lost in lost {
-        fs::remove_file(wood.join(lost)).unwrap();
-    }
-    let other = wood.join("box/p0/t0.xyz");
-    let points = fs::read(&other).unwrap();
-    fs::remove_file(&other).unwrap();
-    assert_contains(&stderr(&mut cached(resume(&broken))), &["two data sets"]);
-    fs::write(&other, points).unwrap();
-
-    let said = text(&succeeds(&mut cached(resume(&broken))).stderr);
-    let parts = ["warning", "lost trees without extent", lost[0], lost[1]];
-    assert_contains(&said, &parts);
-    assert_same(&whole, &broken);
-    let scores = |run: &Path| {
-        let mut eval = canopy("eval --part validation --json");
-        eval.arg(run);
-        stdout(&mut cached(eval))
-    };
-    assert_eq!(scores(&broken), scores(&whole));
-}
-
 /// A data set, and the folder of a run of two epochs over it.
 fn trained(dir: &Path) -> (PathBuf, PathBuf) {
     let (data, run) = (tiny_forest(dir, 24), dir.join("run"));

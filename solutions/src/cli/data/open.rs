@@ -6,7 +6,7 @@ use anyhow::Result;
 use canopy_data::{Dataset, MOST_POINTS, Opening, TreeRecord, builtin, cache_folder, import::Options};
 
 use super::progress::Progress;
-use crate::train::{BUILTIN, Progress as RunProgress};
+use crate::train::BUILTIN;
 
 /// Names a copy of the data set on the fast storage of a job's node. The job scripts of `slurm` set it, so that a run records
 /// the path of the original and can be resumed elsewhere.
@@ -39,24 +39,6 @@ pub fn any(path: &Path) -> Result<Dataset> {
             progress: &mut |p| progress.at(p.done as u64, Some(p.total as u64)),
         },
     )
-}
-
-/// The data set of a run, whose clouds without extent may have been removed since it started, and a warning if so.
-pub fn of_run(progress: &RunProgress) -> Result<(Dataset, Option<String>)> {
-    let found = any(Path::new(&progress.config.data))?;
-    let Some(known) = &progress.degenerate else {
-        return Ok((found, None));
-    };
-    let lost = known.lost(&found);
-    let Some(whole) = known.restore(&found)? else {
-        return Ok((found, None));
-    };
-    let warning = format!(
-        "{} lost trees without extent since the run started, which it does not use: {}",
-        progress.config.data,
-        lost.join(", ")
-    );
-    Ok((whole, (!lost.is_empty()).then_some(warning)))
 }
 
 /// Warns of the clouds of `data` without extent, which no command trains on or evaluates.
