@@ -7,8 +7,8 @@ use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
 use super::{
-    Config,
-    task::{Clouds, Part, Task},
+    Config, MicroBatch,
+    task::{Part, Task},
 };
 use crate::{
     kernels::Pass,
@@ -38,20 +38,14 @@ pub fn outputs<T: Task>(
     task: &T,
     model: &PointNet,
     batch: &Batch,
-    categories: Option<&[u32]>,
+    categories: Option<Vec<u32>>,
     pass: &Pass,
 ) -> Result<Vec<Vec<f32>>> {
     let copying = profile::span("to device", Kind::Copy);
-    let (points, _) = batch.to_device(&model.device())?;
+    let clouds = MicroBatch::on(&model.device(), batch, categories, pass.clone())?;
     drop(copying);
-    let mask = batch.mask_tensor()?;
     let span = profile::work("infer");
-    let clouds = Clouds {
-        points: &points,
-        mask: mask.as_ref(),
-        categories,
-    };
-    let outputs = task.outputs(model, &clouds, pass)?;
+    let outputs = task.outputs(model, &clouds)?;
     drop(span);
     Ok(profile::timed("read", Kind::Wait, || outputs.to_vec2())?)
 }
@@ -114,8 +108,8 @@ pub fn predict<T: Task>(
         let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             let batch = batch?;
-            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect::<Vec<_>>());
-            let rows = outputs(task, model, &batch, ids.as_deref(), &options.pass)?;
+            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
+            let rows = outputs(task, model, &batch, ids, &options.pass)?;
             for (row, &place) in rows.into_iter().zip(&mut order) {
                 samples[place].push(row);
                 done += 1;

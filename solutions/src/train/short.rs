@@ -139,18 +139,6 @@ impl Forest {
         let predictions = evaluate::predict(&task, model, &part, &options, &mut |_| Ok(()))?;
         Ok(task.scores(&part, &predictions).accuracy)
     }
-
-    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
-    /// for the running averages to keep up with the weights.
-    pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
-        for epoch in 0..4 {
-            for records in batches(&self.order(epoch), LOOKED_AT, true) {
-                let (points, _) = self.batch(&records, epoch)?.to_device(&self.device)?;
-                model.forward(&points, &Pass::train(self.config.seed, epoch))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A network under training, and how its steps are taken.
@@ -198,12 +186,7 @@ impl Learner {
     }
 
     /// The trainer's [`Step`] on `[clouds, points, channels]` and `[clouds]`. Returns its loss, still on the device.
-    pub fn step(&mut self, batch: (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
-        Ok(self.taken(batch, learning_rate)?.1)
-    }
-
-    /// As [`Self::step`]; also returns whether the step was taken or skipped.
-    fn taken(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<(bool, Tensor)> {
+    pub fn step(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
         let mut pass = Pass::train(self.seed, self.steps)
             .plain(self.plain)
             .lowered(self.lowering.clone());
@@ -219,7 +202,7 @@ impl Learner {
         let micro = MicroBatch::new((points.clone(), labels.clone()), pass);
         let stepped = step.take(&[micro], learning_rate)?;
         self.skipped += u64::from(!stepped.taken);
-        Ok((stepped.taken, stepped.figures[0].loss.to_dtype(DType::F32)?))
+        Ok(stepped.figures[0].loss.to_dtype(DType::F32)?)
     }
 
     /// Takes a step on each of `batches`, at the learning rate that `rate` returns for its number. Returns the mean loss
@@ -235,14 +218,12 @@ impl Learner {
         let mut carrier = ErrorCarrier::default();
         let mut steps = batches.filter_map(|batch| {
             let step = batch.and_then(|(points, labels)| {
-                let (taken, loss) = self.taken((&points, &labels), rate(self.steps))?;
-                Ok((taken, OnDevice::new(&loss)?, labels.elem_count() as u64))
+                let skipped = self.skipped;
+                let loss = self.step((&points, &labels), rate(self.steps))?;
+                let counted = (OnDevice::new(&loss)?, labels.elem_count() as u64);
+                Ok((self.skipped == skipped).then_some(counted))
             });
-            match carrier.keep(step) {
-                Ok((true, loss, clouds)) => Some(Ok((loss, clouds))),
-                Ok((false, ..)) => None,
-                Err(error) => Some(Err(error)),
-            }
+            carrier.keep(step).transpose()
         });
         let mean = mean_loss(&mut steps);
         carrier.restore(mean)

@@ -19,7 +19,7 @@ use super::{
     numbers::Number,
     ranks::{Links, RankFunctions, RankStats},
     resume_batches,
-    task::{Part, Task, Views},
+    task::{Part, Task},
 };
 use crate::{
     device::Chosen,
@@ -96,7 +96,7 @@ impl Trainer {
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
         let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
-        let optimizer = build_optimizer(&config, model.params())?;
+        let optimizer = build_optimizer(&config, model.params(), None)?;
         let lowering = config.precision.lowering(&device);
         let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
         let mut progress = Progress {
@@ -274,14 +274,14 @@ impl Trainer {
         let weights = to_device(checkpoint.model, &self.device)?;
         self.model.from_map(&weights, &best.display().to_string())
     }
-}
 
-impl Views for Trainer {
-    fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
+    /// The points of a record that an evaluation samples for its first vote, in metres.
+    pub(super) fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
         evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
 
-    fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
+    /// The indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
+    pub(super) fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
         let batch = evaluate::collate(&self.config, &self.data).batch(&[record], 0)?;
         let (points, _) = batch.to_device(&self.device)?;
         self.model.critical_points(&points.squeeze(0)?)

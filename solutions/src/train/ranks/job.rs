@@ -111,7 +111,7 @@ impl Trainer {
         let config = self.config.clone();
         let network = config.network(self.outputs());
         let model = PointNet::new(&network, &self.device, DType::F32, config.seed)?;
-        let mut optimizer = build_optimizer(&config, model.params())?;
+        let mut optimizer = build_optimizer(&config, model.params(), None)?;
         let state = self.optimizer.state()?.into_iter().collect();
         optimizer.load_state(&to_device(state, &self.device)?)?;
         let now = Instant::now();
