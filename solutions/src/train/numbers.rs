@@ -68,11 +68,13 @@ impl Number {
     /// Returns an error if a value is unknown, or if the target is the species.
     pub fn of(target: Target, head: Head, data: &Dataset) -> Result<Self> {
         let values = target.values(data)?;
+        let values = values.context("the run has a head for numbers, but predicts the species")?;
+        let guess = None;
         Ok(Self {
             target,
             head,
-            values: values.context("the run has a head for numbers, but predicts the species")?,
-            guess: None,
+            values,
+            guess,
         })
     }
 

@@ -78,10 +78,7 @@ impl Trainer {
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
-        let steps = match self.todo.take() {
-            Some(resumed) => resumed,
-            None => self.batches(epoch, self.progress.batch)?,
-        };
+        let steps = self.batches(epoch, self.progress.batch)?;
         let micro = |batch: &Vec<usize>| micro_batches(batch, self.config.batch);
         let todo: Vec<Vec<Vec<usize>>> = steps.iter().map(micro).collect();
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();

@@ -7,9 +7,7 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
 use super::{
-    Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step,
-    carrier::ErrorCarrier,
-    data, evaluate, mean_loss,
+    Config, Loss, MicroBatch, OnDevice, Step, data, evaluate, mean_loss,
     species::Species,
     task::{Part, Task},
 };
@@ -121,22 +119,18 @@ impl Forest {
         let config = Config {
             batch: LOOKED_AT,
             workers: 1,
-            ..self.config.clone()
-        };
-        let options = EvaluateOptions {
-            config: &config,
-            lengths: &[],
             votes: 1,
-            pass: Pass::eval(),
+            ..self.config.clone()
         };
         let task = Species(&self.data.species);
         let part = Part {
             name: "unseen",
             data: &self.data,
             categories: None,
+            lengths: &[],
             records,
         };
-        let predictions = evaluate::predict(&task, model, &part, &options, &mut |_| Ok(()))?;
+        let predictions = evaluate::predict(&task, model, &part, &config, &Pass::eval(), &mut |_| Ok(()))?;
         Ok(task.scores(&part, &predictions).accuracy)
     }
 }
@@ -215,17 +209,15 @@ impl Learner {
         batches: &mut dyn Iterator<Item = Result<(Tensor, Tensor)>>,
         rate: &mut dyn FnMut(u64) -> f64,
     ) -> Result<f64> {
-        let mut carrier = ErrorCarrier::default();
-        let mut steps = batches.filter_map(|batch| {
-            let step = batch.and_then(|(points, labels)| {
-                let skipped = self.skipped;
-                let loss = self.step((&points, &labels), rate(self.steps))?;
-                let counted = (OnDevice::new(&loss)?, labels.elem_count() as u64);
-                Ok((self.skipped == skipped).then_some(counted))
-            });
-            carrier.keep(step).transpose()
-        });
-        let mean = mean_loss(&mut steps);
-        carrier.restore(mean)
+        let mut losses = Vec::new();
+        for batch in batches {
+            let (points, labels) = batch?;
+            let skipped = self.skipped;
+            let loss = self.step((&points, &labels), rate(self.steps))?;
+            if self.skipped == skipped {
+                losses.push(Ok((OnDevice::new(&loss)?, labels.elem_count() as u64)));
+            }
+        }
+        Ok(mean_loss(&mut losses.into_iter())?)
     }
 }

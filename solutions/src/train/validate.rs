@@ -147,19 +147,6 @@ impl Config {
         }
         Ok(())
     }
-
-    /// Checks that the run predicts species, because `what` works only with these.
-    ///
-    /// # Errors
-    /// Returns an error if it predicts a number.
-    pub fn expect_species(&self, what: &str) -> Result<()> {
-        ensure!(
-            self.target == Target::Species,
-            "{what} works with networks that predict the species, and target is {}",
-            self.target
-        );
-        Ok(())
-    }
 }
 
 /// Checks that these `settings`, separated by spaces, are numbers in `range`, which `words` describe.

@@ -137,7 +137,6 @@ impl Trainer {
             lowering: self.lowering.clone(),
             scaler: self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone())),
             running: Running::default(),
-            todo: self.todo.clone(),
             last_save: now,
             clock: now,
         })
