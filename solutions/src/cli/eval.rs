@@ -15,10 +15,9 @@ use super::{
 };
 use crate::{
     loader::lengths,
-    model::PointNet,
     precision::Precision,
     train::{
-        Config, EvaluateOptions, bar, data, evaluate,
+        Config, bar, data, evaluate,
         numbers::Number,
         species::Species,
         task::{Part, Task},
@@ -55,9 +54,10 @@ pub struct Args {
 /// Scores a model and prints the table.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let trained = Trained::open(&args.network, args.weights.as_deref(), None)?;
-    let (progress, model) = (&trained.progress, &trained.model);
+    let progress = &trained.progress;
     let config = Config {
         data: args.data.clone().unwrap_or(progress.config.data.clone()),
+        votes: args.network.votes(&progress.config),
         ..progress.config.clone()
     };
     let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
@@ -83,15 +83,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         args.part
     );
     let lengths = lengths(&data, config.cloud_points())?;
-    let votes = args.network.votes(&config);
-    let options = EvaluateOptions {
-        config: &config,
-        lengths: &lengths,
-        votes,
-        pass: trained.pass.clone(),
-    };
     let recording = args.network.profiling.start(&trained.device)?;
-    let bar = bar((records.len() * votes) as u64, "evaluating");
+    let bar = bar((records.len() * config.votes) as u64, "evaluating");
     let mut each = |n: usize| {
         bar.set_position(n as u64);
         Ok(())
@@ -105,16 +98,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         name: &args.part,
         data: &data,
         categories: categories.as_deref(),
+        lengths: &lengths,
         records: &records,
     };
     let text = match progress.head.clone() {
         None => {
             let species = Species(&data.species);
-            scores(args, &species, model, &part, &options, &mut each)?
+            scores(args, &species, &trained, &part, &config, &mut each)?
         }
         Some(head) => {
             let number = Number::of(config.target, head, &data)?;
-            scores(args, &number, model, &part, &options, &mut each)?
+            scores(args, &number, &trained, &part, &config, &mut each)?
         }
     };
     bar.finish_and_clear();
@@ -127,9 +121,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn scores<T: Task>(
     args: &Args,
     task: &T,
-    model: &PointNet,
+    trained: &Trained,
     part: &Part,
-    options: &EvaluateOptions,
+    config: &Config,
     each: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<String> {
     #[derive(Serialize)]
@@ -138,7 +132,7 @@ fn scores<T: Task>(
         #[serde(flatten)]
         scores: S,
     }
-    let predictions = evaluate::predict(task, model, part, options, each)?;
+    let predictions = evaluate::predict(task, &trained.model, part, config, &trained.pass, each)?;
     let scores = task.scores(part, &predictions);
     let precision = args.network.precision;
     match args.json {

@@ -15,7 +15,7 @@ use crate::{
     loader::batches,
     schedule::{RangeFound, growing_rates},
     train::{
-        Config, Loss, bar, data,
+        Config, Loss, Target, bar, data,
         short::{Forest, Learner},
     },
 };
@@ -57,7 +57,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         config = Options::from_file(file)?.over(&config)?;
     }
     config = args.options.over(&config)?;
-    config.expect_species("find-lr")?;
+    ensure!(
+        config.target == Target::Species,
+        "find-lr works with networks that predict the species, and target is {}",
+        config.target
+    );
     config.validate()?;
     ensure!(
         config.points > 0,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use canopy_data::Dataset;
 use serde::Deserialize;
-use toml::{Table, Value};
+use toml::Table;
 
 use super::{Config, target};
 use crate::{
@@ -83,24 +83,19 @@ impl Config {
             bail!("there is no optimizer '{name}': choose one of {names}");
         };
         let mut own = Table::try_from(optim)?;
-        let [given, usual] = [self, &Self::default()].map(|config| {
-            let settings: [(&str, Value); 5] = [
-                ("weight_decay", config.weight_decay.into()),
-                ("momentum", config.momentum.into()),
-                ("nesterov", config.nesterov.into()),
-                ("beta1", config.beta1.into()),
-                ("beta2", config.beta2.into()),
-            ];
-            let eps = config.eps.0.map(|eps| ("eps", eps.into()));
-            settings.into_iter().chain(eps).collect::<Vec<_>>()
-        });
-        for (setting, value) in given {
-            match own.get_mut(setting) {
-                Some(own) => *own = value,
+        let [given, usual] = [self, &Self::default()].map(Table::try_from);
+        let (mut given, usual) = (given?, usual?);
+        given.remove("eps");
+        if let Some(eps) = self.eps.0 {
+            given.insert("eps".into(), eps.into());
+        }
+        for setting in ["weight-decay", "momentum", "nesterov", "beta1", "beta2", "eps"] {
+            let Some(value) = given.get(setting) else { continue };
+            match own.get_mut(&setting.replace('-', "_")) {
+                Some(own) => *own = value.clone(),
                 None => ensure!(
-                    usual.contains(&(setting, value.clone())),
-                    "{} is {value}, but {name} has no such setting: remove it, or choose another optimizer",
-                    setting.replace('_', "-")
+                    usual.get(setting) == Some(value),
+                    "{setting} is {value}, but {name} has no such setting: remove it, or choose another optimizer"
                 ),
             }
         }

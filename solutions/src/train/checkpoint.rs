@@ -9,18 +9,18 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::{Dataset, atomic};
 use crc32c::crc32c_append;
 use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::{Config, RunFolder};
+use super::Config;
 use crate::{precision::LossScaler, target::Head};
 
 /// The layout version that is written and read.
-const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 2;
 const KEY: &str = "canopy";
 const OPTIMIZER: &str = "optimizer.";
 /// The entry `canopy` starts with this and the checksum's eight hexadecimal digits; the rest of the JSON follows.
@@ -69,17 +69,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The start of a run.
-    pub fn start(config: Config, species: Vec<String>, data_digest: String) -> Self {
-        Self {
-            version: VERSION,
-            config,
-            species,
-            data_digest,
-            ..Self::default()
-        }
-    }
-
     /// Warns of `records` of the data set whose combination of categories, of `ids`, no training record has.
     pub fn category_warning(&self, data: &Dataset, ids: &[u32], records: &[usize]) -> Option<String> {
         let mut unseen = records.iter().filter(|&&r| !self.categories.contains(&ids[r]));
@@ -131,33 +120,24 @@ pub fn save(
     atomic::write(path, &bytes)
 }
 
-/// Reads and verifies a checkpoint. If a run's `config.toml` is in the same folder, the checkpoint must be of that run.
+/// Reads and verifies a checkpoint.
 ///
 /// # Errors
-/// Names the file, and says whether it is missing, damaged, of another run or of another program.
+/// Names the file, and says whether it is missing, damaged or of another program.
 pub fn load(path: &Path) -> Result<Checkpoint> {
-    let checkpoint = match read(path)? {
-        (Some(progress), tensors) => split(progress, tensors),
-        (None, _) => bail!(
+    let (progress, model, optimizer) = read(path)?;
+    let progress = progress.with_context(|| {
+        format!(
             "{} is not a checkpoint of canopy: its header has no entry '{KEY}', so another program wrote it. `canopy eval \
              --weights` reads such weights",
             path.display()
-        ),
-    };
-    let config = path.with_file_name(RunFolder::CONFIG);
-    if let Ok(text) = fs::read_to_string(&config) {
-        let folder: Config = toml::from_str(&text).with_context(|| config.display().to_string())?;
-        let differences = checkpoint.progress.config.differences(&folder);
-        ensure!(
-            differences.is_empty(),
-            "{} belongs to another run than {} beside it ({}): restore this run's own file, or move the checkpoint to \
-             another folder",
-            path.display(),
-            RunFolder::CONFIG,
-            differences.join(", ")
-        );
-    }
-    Ok(checkpoint)
+        )
+    })?;
+    Ok(Checkpoint {
+        progress,
+        model,
+        optimizer,
+    })
 }
 
 /// The model's tensors of a safetensors file: a checkpoint, which is verified, or weights that another program wrote.
@@ -165,23 +145,34 @@ pub fn load(path: &Path) -> Result<Checkpoint> {
 ///
 /// # Errors
 /// Names the file, and says whether it is missing, damaged, or a checkpoint for other species.
-pub fn weights(path: &Path, species: &[String]) -> Result<HashMap<String, Tensor>> {
-    match read(path)? {
-        (None, tensors) => Ok(tensors),
-        (Some(progress), tensors) => {
-            ensure!(
-                progress.species == species,
-                "{} is a checkpoint for the species {}, and the run's are {}",
-                path.display(),
-                progress.species.join(", "),
-                species.join(", ")
-            );
-            Ok(split(progress, tensors).model)
-        }
+pub fn weights(path: &Path, species: &[String]) -> Result<Tensors> {
+    let (progress, model, _) = read(path)?;
+    if let Some(progress) = progress {
+        ensure!(
+            progress.species == species,
+            "{} is a checkpoint for the species {}, and the run's are {}",
+            path.display(),
+            progress.species.join(", "),
+            species.join(", ")
+        );
     }
+    Ok(model)
 }
 
-fn split(progress: Progress, tensors: HashMap<String, Tensor>) -> Checkpoint {
+type Tensors = HashMap<String, Tensor>;
+
+/// The tensors of a safetensors file, of the model and of the optimizer, and the progress if it is a checkpoint.
+fn read(path: &Path) -> Result<(Option<Progress>, Tensors, Tensors)> {
+    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let parse = || -> Result<_> {
+        let (_, header) = SafeTensors::read_metadata(&bytes).context("the file is damaged or truncated")?;
+        let entry = header.metadata().as_ref().and_then(|m| m.get(KEY));
+        let progress = entry.map(|text| verified(text, &bytes)).transpose()?;
+        let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu);
+        Ok((progress, tensors.context("a tensor is damaged")?))
+    };
+    let (progress, tensors) =
+        parse().with_context(|| format!("{} is not a usable checkpoint", path.display()))?;
     let (mut model, mut optimizer) = (HashMap::new(), HashMap::new());
     for (name, tensor) in tensors {
         match name.strip_prefix(OPTIMIZER) {
@@ -189,25 +180,7 @@ fn split(progress: Progress, tensors: HashMap<String, Tensor>) -> Checkpoint {
             None => model.insert(name, tensor),
         };
     }
-    Checkpoint {
-        progress,
-        model,
-        optimizer,
-    }
-}
-
-/// All tensors of a safetensors file, and the progress if it is a checkpoint.
-fn read(path: &Path) -> Result<(Option<Progress>, HashMap<String, Tensor>)> {
-    let bytes = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let parse = || -> Result<_> {
-        let (_, header) = SafeTensors::read_metadata(&bytes).context("the file is damaged or truncated")?;
-        let entry = header.metadata().as_ref().and_then(|m| m.get(KEY));
-        let progress = entry.map(|text| verified(text, &bytes)).transpose()?;
-        let tensors =
-            candle_core::safetensors::load_buffer(&bytes, &Device::Cpu).context("a tensor is damaged")?;
-        Ok((progress, tensors))
-    };
-    parse().with_context(|| format!("{} is not a usable checkpoint", path.display()))
+    Ok((progress, model, optimizer))
 }
 
 /// The progress of a checkpoint with the entry `text`, whose checksum is compared.
@@ -251,9 +224,12 @@ mod tests {
     use super::*;
 
     fn sample() -> (Progress, Vec<(String, Tensor)>) {
-        let config = Config::preset("quick").unwrap();
-        let mut progress = Progress::start(config, vec!["beech".into()], "d".into());
-        progress.loss_bits = 0.1f64.to_bits();
+        let progress = Progress {
+            version: VERSION,
+            species: vec!["beech".into()],
+            loss_bits: 0.1f64.to_bits(),
+            ..Progress::default()
+        };
         let t = Tensor::from_slice(&[1f32, -0.0, f32::MIN_POSITIVE], 3, &Device::Cpu).unwrap();
         (progress, vec![("w".into(), t)])
     }

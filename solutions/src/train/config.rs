@@ -1,10 +1,13 @@
 //! The configuration of a run: one flat table that is at once the options of `canopy train`, the settings of a TOML file, and
 //! a part of each checkpoint.
 
+use std::sync::LazyLock;
+
 use anyhow::{Result, bail};
 use canopy_data::sample::Method;
 use clap::{
     ArgAction::Set,
+    Parser,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use serde::{
@@ -29,18 +32,18 @@ pub const BUILTIN: &str = "builtin";
 pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
 
 /// A run's configuration. The doc comments of its fields are the help texts of `canopy train`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, clap::Args)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Parser)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
     /// Data set: a folder of shards, a folder with one sub-folder per species, a CSV of file and label, a public data set as
     /// downloaded, or `builtin`
-    #[arg(long, value_name = "PATH", default_value_t = quick().data)]
+    #[arg(long, value_name = "PATH", default_value = BUILTIN)]
     pub data: String,
     /// Only these species, comma-separated, as the data set spells them [default: all]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub species: Vec<String>,
     /// Leave out clouds with fewer points
-    #[arg(long, value_name = "N", default_value_t = quick().min_points)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub min_points: usize,
     /// What to predict: the species, or a number that the data set knows of every tree: height (m), stem diameter (m), stem
     /// volume (m³). `builtin` knows them, and a folder of shards whose dataset.json has an `inventory` for each tree. With a
@@ -52,10 +55,10 @@ pub struct Config {
     #[arg(long, value_parser = choice::<HeadKind>(&["gaussian", "mixture", "bins"]), default_value = "bins", help_heading = "Target")]
     pub head: HeadKind,
     /// Components of a mixture
-    #[arg(long, value_name = "N", default_value_t = quick().components, help_heading = "Target")]
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Target")]
     pub components: usize,
     /// Number of bins
-    #[arg(long, value_name = "N", default_value_t = quick().bins, help_heading = "Target")]
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Target")]
     pub bins: usize,
     /// Categories of each tree that the network sees by an embedding, comma-separated, to predict a number: scan, site,
     /// season [default: none]
@@ -63,7 +66,7 @@ pub struct Config {
     pub categories: Vec<Category>,
     /// Show only a part of each tree, on one side of a random plane: this share of its points at least. The part is the
     /// same in each epoch. 1: whole trees
-    #[arg(long, value_name = "X", default_value_t = quick().visible, help_heading = "Target")]
+    #[arg(long, value_name = "X", default_value_t = 1.0, help_heading = "Target")]
     pub visible: f64,
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
@@ -73,7 +76,7 @@ pub struct Config {
     #[serde(with = "super::points")]
     pub points: usize,
     /// With --points all: from a cloud with more than N points, N are sampled, which bounds the memory of a batch
-    #[arg(long, value_name = "N", default_value_t = quick().max_points)]
+    #[arg(long, value_name = "N", default_value_t = 4096)]
     pub max_points: usize,
     /// Normalise clouds to the unit sphere, or keep them in metres (z is then the height above ground)
     #[arg(long, value_parser = choice::<Frame>(&["sphere", "metric"]), default_value = "sphere")]
@@ -86,130 +89,155 @@ pub struct Config {
     #[arg(long, value_parser = choice::<Method>(&["random", "voxel", "farthest"]), default_value = "random")]
     pub sample: Method,
     /// Passes over the training clouds
-    #[arg(long, value_name = "N", default_value_t = quick().epochs)]
+    #[arg(long, value_name = "N", default_value_t = 32)]
     pub epochs: usize,
     /// Clouds per batch; batch normalisation uses the statistics of these
-    #[arg(long, value_name = "N", default_value_t = quick().batch)]
+    #[arg(long, value_name = "N", default_value_t = 32)]
     pub batch: usize,
     /// Gradient accumulation: one optimizer step per N batches, in the memory of one batch. Batch normalisation still sees
     /// single batches
-    #[arg(long, value_name = "N", default_value_t = quick().accumulate)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub accumulate: usize,
     /// Data parallelism: N ranks share each batch, each with a copy of the model. Gradients are averaged during the backward
     /// pass. The steps equal those of one rank except for rounding. The ranks are threads of this process, or the processes
     /// that mpirun, srun or `canopy launch` started
-    #[arg(long, value_name = "N", default_value_t = quick().ranks, help_heading = "Ranks")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Ranks")]
     pub ranks: usize,
     /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().sync_bn, action = Set, help_heading = "Ranks")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Ranks")]
     pub sync_bn: bool,
     /// Send gradients to other ranks while the backward pass runs; false: after its end. No difference with --zero 1 and 3
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().overlap, action = Set, help_heading = "Ranks")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Ranks")]
     pub overlap: bool,
     /// With --ranks: end the run if a rank reports no activity for S seconds
-    #[arg(long, value_name = "S", default_value_t = quick().rank_deadline, help_heading = "Ranks")]
+    #[arg(long, value_name = "S", default_value_t = 60.0, help_heading = "Ranks")]
     pub rank_deadline: f64,
     /// With --ranks: check every N steps that all ranks have the same parameters; 0: at the end of each epoch and at
     /// checkpoints only
-    #[arg(long, value_name = "N", default_value_t = quick().compare_ranks_every, help_heading = "Ranks")]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Ranks")]
     pub compare_ranks_every: u64,
     /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the gradients; 3: also
     /// the parameters, which are gathered layer by layer (on the CPU); 0: nothing. Losses equal those without ZeRO except for rounding
-    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3), default_value_t = quick().zero, help_heading = "Ranks")]
+    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3), default_value_t = 0, help_heading = "Ranks")]
     pub zero: u8,
     /// With --zero on a GPU: keep the optimizer's state in the memory of the CPU, and take its steps there
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().offload_optimizer, action = Set, help_heading = "Ranks")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Ranks")]
     pub offload_optimizer: bool,
     /// Seed of initial values, order, sampling, augmentation, dropout and split
-    #[arg(long, value_name = "N", default_value_t = quick().seed)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Optimizer. L-BFGS is not among them because it evaluates the same batch several times
-    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value_t = quick().optimizer, help_heading = "Optimization")]
+    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = "Optimization")]
     pub optimizer: String,
     /// Peak learning rate
-    #[arg(long, value_name = "RATE", default_value_t = quick().learning_rate, help_heading = "Optimization")]
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = 1e-3,
+        help_heading = "Optimization"
+    )]
     pub learning_rate: f64,
     /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars
-    #[arg(long, value_name = "X", default_value_t = quick().weight_decay, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 1e-2, help_heading = "Optimization")]
     pub weight_decay: f64,
     /// Momentum of sgd and lars
-    #[arg(long, value_name = "X", default_value_t = quick().momentum, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
     pub momentum: f64,
     /// Nesterov's momentum, with sgd
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().nesterov, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
     pub nesterov: bool,
     /// Decay rate of the mean of the gradients, in adam, adamw and lamb
-    #[arg(long, value_name = "X", default_value_t = quick().beta1, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
     pub beta1: f64,
     /// Decay rate of the mean of the squared gradients, in adam, adamw and lamb
-    #[arg(long, value_name = "X", default_value_t = quick().beta2, help_heading = "Optimization")]
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 0.999,
+        help_heading = "Optimization"
+    )]
     pub beta2: f64,
     /// What adam, adamw and lamb add to the root of the squares; auto: the optimizer's own default
-    #[arg(long, value_name = "X", default_value_t = quick().eps, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Eps(None), help_heading = "Optimization")]
     #[serde(with = "super::by_text")]
     pub eps: Eps,
     /// Clip the global gradient norm to this; 0: no clipping
-    #[arg(long, value_name = "NORM", default_value_t = quick().clip, help_heading = "Optimization")]
+    #[arg(
+        long,
+        value_name = "NORM",
+        default_value_t = 1.0,
+        help_heading = "Optimization"
+    )]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
     /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
     /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr
-    #[arg(long, value_name = "FORM", default_value_t = quick().schedule, help_heading = "Optimization")]
+    #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = "Optimization")]
     #[serde(with = "super::by_text")]
     pub schedule: Schedule,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
-    #[arg(long, value_name = "EPOCHS", default_value_t = quick().warmup, help_heading = "Optimization")]
+    #[arg(
+        long,
+        value_name = "EPOCHS",
+        default_value_t = 2.0,
+        help_heading = "Optimization"
+    )]
     pub warmup: f64,
     /// Label smoothing, 0 to 1
-    #[arg(long, value_name = "X", default_value_t = quick().smoothing, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.smoothing, help_heading = "Optimization")]
     pub smoothing: f64,
     /// Weight the loss by inverse class frequency
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().class_weights, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
     pub class_weights: bool,
     /// Weight of the orthogonality term of the feature transform (full model)
-    #[arg(long, value_name = "X", default_value_t = quick().orthogonality, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.orthogonality, help_heading = "Optimization")]
     pub orthogonality: f64,
     /// Dropout probability in the network's head
-    #[arg(long, value_name = "P", default_value_t = quick().dropout, help_heading = "Optimization")]
+    #[arg(long, value_name = "P", default_value_t = 0.3, help_heading = "Optimization")]
     pub dropout: f32,
     /// Rotate clouds about the trunk
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().turn, action = Set, help_heading = "Augmentation")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Augmentation")]
     pub turn: bool,
     /// Standard deviation of the noise on coordinates, in units of the unit sphere
-    #[arg(long, value_name = "X", default_value_t = quick().jitter, help_heading = "Augmentation")]
+    #[arg(
+        long,
+        value_name = "X",
+        default_value_t = 0.005,
+        help_heading = "Augmentation"
+    )]
     pub jitter: f32,
     /// Scale clouds by a factor of 1 ± this
-    #[arg(long, value_name = "X", default_value_t = quick().scale, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.1, help_heading = "Augmentation")]
     pub scale: f32,
     /// Drop up to this share of the points
-    #[arg(long, value_name = "X", default_value_t = quick().point_dropout, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.0, help_heading = "Augmentation")]
     pub point_dropout: f32,
     /// Share of the plots in the validation set, which chooses the best epoch; 0: the last epoch is kept
-    #[arg(long, value_name = "X", default_value_t = quick().validation, help_heading = "Evaluation")]
+    #[arg(long, value_name = "X", default_value_t = 0.15, help_heading = "Evaluation")]
     pub validation: f64,
     /// Share of the plots in the test set, which the final scores are measured on; 0: no test set
-    #[arg(long, value_name = "X", default_value_t = quick().test, help_heading = "Evaluation")]
+    #[arg(long, value_name = "X", default_value_t = 0.2, help_heading = "Evaluation")]
     pub test: f64,
     /// Cross-validation by plots with K folds; 0: none, --validation and --test apply
-    #[arg(long, value_name = "K", default_value_t = quick().folds, help_heading = "Evaluation")]
+    #[arg(long, value_name = "K", default_value_t = 0, help_heading = "Evaluation")]
     pub folds: usize,
     /// Cross-validation: the fold to test on, from 0
-    #[arg(long, value_name = "I", default_value_t = quick().fold, help_heading = "Evaluation")]
+    #[arg(long, value_name = "I", default_value_t = 0, help_heading = "Evaluation")]
     pub fold: usize,
     /// Evaluate on the validation set every N epochs, and after the last one
-    #[arg(long, value_name = "N", default_value_t = quick().evaluate_every, help_heading = "Evaluation")]
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Evaluation")]
     pub evaluate_every: usize,
     /// Test-time augmentation: average the probabilities over N samples of each test cloud
-    #[arg(long, value_name = "N", default_value_t = quick().votes, help_heading = "Evaluation")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Evaluation")]
     pub votes: usize,
     /// Data loader threads
-    #[arg(long, value_name = "N", default_value_t = quick().workers, help_heading = "Machine")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Machine")]
     pub workers: usize,
     /// Batches prefetched per worker
-    #[arg(long, value_name = "N", default_value_t = quick().prefetch, help_heading = "Machine")]
+    #[arg(long, value_name = "N", default_value_t = 4, help_heading = "Machine")]
     pub prefetch: usize,
     /// auto, cpu, cuda or cuda:N
-    #[arg(long, value_name = "NAME", default_value_t = quick().device, help_heading = "Machine")]
+    #[arg(long, value_name = "NAME", default_value = "auto", help_heading = "Machine")]
     pub device: String,
     /// Format of the matrix products in training; everything else is fp32. Evaluations are in fp32, except that tf32 on
     /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU
@@ -219,34 +247,29 @@ pub struct Config {
     /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
     /// `dynamic:POWER:WINDOW` (it begins with 2^POWER and grows after WINDOW good steps), off, a constant, or auto (dynamic
     /// for fp16, otherwise off)
-    #[arg(long, value_name = "SCALE", default_value_t = quick().loss_scale, help_heading = "Precision")]
+    #[arg(long, value_name = "SCALE", default_value_t = LossScaling::Auto, help_heading = "Precision")]
     #[serde(with = "super::by_text")]
     pub loss_scale: LossScaling,
     /// Master weights, with bf16 or fp16: round the model's weights to the format after each step, and update them through
     /// fp32 copies
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().master_weights, action = Set, help_heading = "Precision")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Precision")]
     pub master_weights: bool,
     /// Plain candle operators instead of the fused ones
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().plain, action = Set, help_heading = "Machine")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Machine")]
     pub plain: bool,
     /// Divide the width of every hidden layer by N; 1 is the published model
-    #[arg(long, value_name = "N", default_value_t = quick().width, help_heading = "Machine")]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Machine")]
     pub width: usize,
     /// Print step, learning rate and loss every N steps; 0: never
-    #[arg(long, value_name = "N", default_value_t = quick().steps_per_print, help_heading = "Machine")]
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
     pub steps_per_print: u64,
     /// Print the time of forward pass, backward pass and optimizer as well, the mean of these steps (of the epoch with 0).
     /// Waits for the GPU after each part, which costs time
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = quick().wall_clock_breakdown, action = Set, help_heading = "Machine")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Machine")]
     pub wall_clock_breakdown: bool,
     /// Save a checkpoint at least every S seconds
-    #[arg(long, value_name = "S", default_value_t = quick().checkpoint_seconds, help_heading = "Machine")]
+    #[arg(long, value_name = "S", default_value_t = 15.0, help_heading = "Machine")]
     pub checkpoint_seconds: f64,
-}
-
-/// The defaults of the options.
-fn quick() -> Config {
-    Config::default()
 }
 
 /// Parses one of `names` as serde does.
@@ -258,74 +281,12 @@ where
     PossibleValuesParser::new(names).try_map(parse)
 }
 
-/// The preset `quick`. A checkpoint that is older than a setting is resumed with the setting's default, so the default of a
-/// new setting must be what the program did before.
+/// The preset `quick`: the defaults of the options. A checkpoint that is older than a setting is resumed with the setting's
+/// default, so the default of a new setting must be what the program did before.
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            data: BUILTIN.into(),
-            species: Vec::new(),
-            min_points: 1,
-            target: Target::Species,
-            head: HeadKind::Bins,
-            components: 5,
-            bins: 20,
-            categories: Vec::new(),
-            visible: 1.0,
-            model: Kind::Vanilla,
-            points: 1024,
-            max_points: 4096,
-            frame: Frame::Sphere,
-            features: Features::Xyz,
-            sample: Method::Random,
-            epochs: 32,
-            batch: 32,
-            accumulate: 1,
-            ranks: 1,
-            sync_bn: true,
-            overlap: true,
-            rank_deadline: 60.0,
-            compare_ranks_every: 0,
-            zero: 0,
-            offload_optimizer: false,
-            seed: 1,
-            optimizer: "adamw".into(),
-            learning_rate: 1e-3,
-            weight_decay: 1e-2,
-            momentum: 0.9,
-            nesterov: false,
-            beta1: 0.9,
-            beta2: 0.999,
-            eps: Eps(None),
-            clip: 1.0,
-            schedule: Schedule::Cosine,
-            warmup: 2.0,
-            smoothing: Loss::USUAL.smoothing,
-            class_weights: false,
-            orthogonality: Loss::USUAL.orthogonality,
-            dropout: 0.3,
-            turn: true,
-            jitter: 0.005,
-            scale: 0.1,
-            point_dropout: 0.0,
-            validation: 0.15,
-            test: 0.2,
-            folds: 0,
-            fold: 0,
-            evaluate_every: 4,
-            votes: 1,
-            workers: 1,
-            prefetch: 4,
-            device: "auto".into(),
-            precision: Precision::Fp32,
-            loss_scale: LossScaling::Auto,
-            master_weights: false,
-            plain: false,
-            width: 1,
-            steps_per_print: 0,
-            wall_clock_breakdown: false,
-            checkpoint_seconds: 15.0,
-        }
+        static QUICK: LazyLock<Config> = LazyLock::new(|| Config::parse_from(["train"]));
+        QUICK.clone()
     }
 }
 
@@ -363,27 +324,5 @@ impl Config {
                 ..self
             },
         }
-    }
-
-    /// The settings in which two configurations differ, with both values: `model: vanilla instead of full`.
-    pub fn differences(&self, other: &Self) -> Vec<String> {
-        let table = |config| toml::Table::try_from(config).unwrap_or_default();
-        let others = table(other);
-        let settings = table(self)
-            .into_iter()
-            .filter(|(key, _)| !OF_A_RESUMED_RUN.contains(&&**key));
-        let differing = settings.filter_map(|(key, value)| {
-            let other = others.get(&key)?;
-            (!same(&value, other)).then(|| format!("{key}: {value} instead of {other}"))
-        });
-        differing.collect()
-    }
-}
-
-/// JSON may change the last bit of a number.
-fn same(a: &toml::Value, b: &toml::Value) -> bool {
-    match (a.as_float(), b.as_float()) {
-        (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * a.abs(),
-        _ => a == b,
     }
 }

@@ -7,8 +7,8 @@ use candle_core::{DType, Tensor};
 use canopy_data::Dataset;
 
 use super::{
-    Config,
-    task::{Clouds, Part, Task},
+    Config, MicroBatch,
+    task::{Part, Task},
 };
 use crate::{
     kernels::Pass,
@@ -38,36 +38,16 @@ pub fn outputs<T: Task>(
     task: &T,
     model: &PointNet,
     batch: &Batch,
-    categories: Option<&[u32]>,
+    categories: Option<Vec<u32>>,
     pass: &Pass,
 ) -> Result<Vec<Vec<f32>>> {
     let copying = profile::span("to device", Kind::Copy);
-    let (points, _) = batch.to_device(&model.device())?;
+    let clouds = MicroBatch::on(&model.device(), batch, categories, pass.clone())?;
     drop(copying);
-    let mask = batch.mask_tensor()?;
     let span = profile::work("infer");
-    let clouds = Clouds {
-        points: &points,
-        mask: mask.as_ref(),
-        categories,
-    };
-    let outputs = task.outputs(model, &clouds, pass)?;
+    let outputs = task.outputs(model, &clouds)?;
     drop(span);
     Ok(profile::timed("read", Kind::Wait, || outputs.to_vec2())?)
-}
-
-/// Options of an evaluation.
-#[derive(Clone, Debug)]
-pub struct EvaluateOptions<'a> {
-    /// The clouds as the network sees them, the batch size and the threads of the loader.
-    pub config: &'a Config,
-    /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
-    /// the same number of points.
-    pub lengths: &'a [usize],
-    /// Samples of each cloud, whose probabilities are averaged.
-    pub votes: usize,
-    /// [`Pass::eval`], with the operators and the precision of every forward pass.
-    pub pass: Pass,
 }
 
 /// The seed of every evaluation: all runs are evaluated on the same samples.
@@ -82,40 +62,42 @@ pub(super) fn collate(config: &Config, data: &Dataset) -> Collate {
     }
 }
 
-/// The predictions of `model` for the records of a part. After every batch, `each` gets the number of clouds so far, and may end the evaluation by an error.
+/// The predictions of `model` for the records of a part, by a `pass` of [`Pass::eval`]. The clouds as the network sees them, the
+/// number of samples of each, the batch size and the threads of the loader are those of `config`. After every batch, `each` gets the number of clouds so far, and may end the evaluation by an error.
 pub fn predict<T: Task>(
     task: &T,
     model: &PointNet,
     part: &Part,
-    options: &EvaluateOptions,
+    config: &Config,
+    pass: &Pass,
     each: &mut dyn FnMut(usize) -> Result<()>,
 ) -> Result<Vec<T::Prediction>> {
     let &Part {
         data,
         categories,
+        lengths,
         records,
         ..
     } = part;
-    let config = options.config;
     let loader = Loader::new(Arc::new(collate(config, data)), config.workers, 2);
     // Places in `records`: batches of clouds of similar length come in another order.
     let places = match config.cloud_points() {
         Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), config.batch, false),
         Points::All { .. } => {
-            let lengths: Vec<usize> = records.iter().map(|&r| options.lengths[r]).collect();
+            let lengths: Vec<usize> = records.iter().map(|&r| lengths[r]).collect();
             batches_by_length(&lengths, config.batch)
         }
     };
     let of_places = |batch: &Vec<usize>| batch.iter().map(|&place| records[place]).collect();
-    let mut samples = vec![Vec::with_capacity(options.votes); records.len()];
-    for vote in 0..options.votes {
+    let mut samples = vec![Vec::with_capacity(config.votes); records.len()];
+    for vote in 0..config.votes {
         let mut done = 0;
         let mut order = places.iter().flatten();
         let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             let batch = batch?;
-            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect::<Vec<_>>());
-            let rows = outputs(task, model, &batch, ids.as_deref(), &options.pass)?;
+            let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
+            let rows = outputs(task, model, &batch, ids, pass)?;
             for (row, &place) in rows.into_iter().zip(&mut order) {
                 samples[place].push(row);
                 done += 1;

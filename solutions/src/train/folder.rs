@@ -20,7 +20,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use canopy_data::atomic;
 
-use super::{EpochRow, tensorboard};
+use super::EpochRow;
 
 /// An open run folder, locked until dropped, except [`RunFolder::of_another`].
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl RunFolder {
     /// The file with the effective configuration.
     pub const CONFIG: &str = "config.toml";
 
-    /// Creates the folder of a new run. An existing folder must not contain a checkpoint. What a run left that ended before
-    /// its first checkpoint, for example because the disk was full, is removed: it cannot be resumed.
+    /// Creates the folder of a new run. An existing folder must not contain a checkpoint. The metrics of a run
+    /// that ended before its first checkpoint, for example because the disk was full, are removed: it cannot be resumed.
     ///
     /// # Errors
     /// Names the folder: it contains a run, another process writes to it, or it cannot be created.
@@ -52,13 +52,16 @@ impl RunFolder {
                  --out"
             );
         }
-        match fs::remove_file(folder.metrics()) {
-            Err(e) if e.kind() == ErrorKind::NotFound => {}
-            removed => {
-                removed.with_context(named)?;
-                tensorboard::remove_files(path).with_context(named)?;
-            }
-        }
+        let removed = fs::remove_file(folder.metrics());
+        removed
+            .or_else(|e| {
+                if e.kind() == ErrorKind::NotFound {
+                    Ok(())
+                } else {
+                    Err(e)
+                }
+            })
+            .with_context(named)?;
         Ok(folder)
     }
 
@@ -228,7 +231,6 @@ mod tests {
         let first = RunFolder::create(path).unwrap();
         refused(RunFolder::create(path), "another canopy writes");
         first.append(&row(1)).unwrap();
-        tensorboard::EventWriter::create(path).unwrap();
         drop(first);
         let none = refused(RunFolder::open(path), "before it saved one");
         assert!(!none.contains("eval"), "{none}");

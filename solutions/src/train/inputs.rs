@@ -105,18 +105,17 @@ impl Trainer {
             if let Some(share) = &inputs.share {
                 pass = pass.shared(share.clone());
             }
+            let categories = self.categories.as_ref();
+            let categories = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
             let mut micro = MicroBatch {
                 weight: self.weight(inputs, &batch.records),
-                mask: batch.mask_tensor()?,
-                ..MicroBatch::new(batch.to_device(&self.device)?, pass)
+                ..MicroBatch::on(&self.device, batch, categories, pass)?
             };
             if let Some(number) = &self.number {
                 let label = |&r: &usize| number.head.label(number.values[r]);
                 let labels: Vec<f32> = batch.records.iter().map(label).collect();
                 micro.labels = Tensor::new(labels, &self.device)?;
             }
-            let categories = self.categories.as_ref();
-            micro.categories = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
             Ok(micro)
         };
         (first..).zip(batches).map(micro).collect()

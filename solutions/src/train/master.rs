@@ -90,17 +90,13 @@ impl Optimizer for MasterWeights {
     }
 }
 
-/// Builds the optimizer of a run over the named `params`, with master weights if configured.
+/// Builds the optimizer of a run over the named `params`, of which the ranks may have `slices`, with master weights if
+/// configured.
 ///
 /// # Errors
 /// Returns an error if the optimizer's settings are invalid, or if master weights are combined with another precision than
 /// bf16 or fp16.
-pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
-    build_optimizer_for(config, params, None)
-}
-
-/// As [`build_optimizer`], for parameters of which the ranks have `slices`.
-pub fn build_optimizer_for(
+pub fn build_optimizer(
     config: &Config,
     params: Vec<(String, Var)>,
     slices: Option<Slices>,

@@ -1,8 +1,9 @@
 //! A part of a step's batch.
 
-use candle_core::Tensor;
+use anyhow::Result;
+use candle_core::{Device, Tensor};
 
-use crate::kernels::Pass;
+use crate::{kernels::Pass, loader::Batch};
 
 /// A batch that goes through the network at once, and its weight within the step.
 #[derive(Clone, Debug)]
@@ -25,6 +26,20 @@ pub struct MicroBatch {
 }
 
 impl MicroBatch {
+    /// Copies a batch to `device`, with the category of each cloud if the network has an embedding.
+    pub(super) fn on(
+        device: &Device,
+        batch: &Batch,
+        categories: Option<Vec<u32>>,
+        pass: Pass,
+    ) -> Result<Self> {
+        Ok(Self {
+            mask: batch.mask_tensor()?,
+            categories,
+            ..Self::new(batch.to_device(device)?, pass)
+        })
+    }
+
     /// Creates a micro-batch without class weights.
     pub fn new((points, labels): (Tensor, Tensor), pass: Pass) -> Self {
         let clouds = labels.elem_count();

@@ -6,11 +6,10 @@ use canopy_data::Dataset;
 
 pub use super::number_scores::{LEVEL, NumberReport, NumberRow, NumberScores};
 use super::{
-    Config, EpochRow, RunReport, Target,
-    task::{Clouds, Part, Task, Views},
+    Config, EpochRow, MicroBatch, Target,
+    task::{Part, Task},
 };
 use crate::{
-    kernels::Pass,
     model::PointNet,
     target::{Forecast, Head, bin_of, calibration, quantile_bins},
 };
@@ -69,15 +68,18 @@ impl Number {
     /// Returns an error if a value is unknown, or if the target is the species.
     pub fn of(target: Target, head: Head, data: &Dataset) -> Result<Self> {
         let values = target.values(data)?;
+        let values = values.context("the run has a head for numbers, but predicts the species")?;
+        let guess = None;
         Ok(Self {
             target,
             head,
-            values: values.context("the run has a head for numbers, but predicts the species")?,
-            guess: None,
+            values,
+            guess,
         })
     }
 
-    fn rows(&self, part: &Part, forecasts: &[Forecast]) -> Vec<NumberRow> {
+    /// The forecasts for a part beside the true values.
+    pub fn rows(&self, part: &Part, forecasts: &[Forecast]) -> Vec<NumberRow> {
         let pairs = part.records.iter().zip(forecasts);
         let row = |(&record, forecast): (&usize, &Forecast)| NumberRow {
             truth: self.values[record],
@@ -91,8 +93,9 @@ impl Task for Number {
     type Prediction = Forecast;
     type Scores = NumberScores;
 
-    fn outputs(&self, model: &PointNet, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
-        let output = model.forward_with(clouds.points, clouds.mask, clouds.categories, pass)?;
+    fn outputs(&self, model: &PointNet, clouds: &MicroBatch) -> Result<Tensor> {
+        let (mask, categories) = (clouds.mask.as_ref(), clouds.categories.as_deref());
+        let output = model.forward_with(&clouds.points, mask, categories, &clouds.pass)?;
         Ok(output.logits.detach().to_dtype(DType::F32)?)
     }
 
@@ -144,19 +147,5 @@ impl Task for Number {
         row.val_loss = Some(scores.loss);
         row.val_crps = Some(scores.crps);
         row.val_error = Some(scores.mae);
-    }
-
-    fn report(
-        &self,
-        _: &dyn Views,
-        part: &Part,
-        forecasts: &[Forecast],
-        scores: NumberScores,
-    ) -> Result<RunReport> {
-        let rows = self.rows(part, forecasts);
-        Ok(RunReport {
-            number: Some(NumberReport { scores, rows }),
-            ..RunReport::default()
-        })
     }
 }

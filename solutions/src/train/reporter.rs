@@ -120,8 +120,11 @@ impl Reporter {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
-    /// Shows a row of the metrics.
-    pub fn epoch(&mut self, row: &EpochRow) {
+    /// Shows a row of the metrics, and writes its events.
+    ///
+    /// # Errors
+    /// Returns an error if the file of events cannot be written.
+    pub fn epoch(&mut self, row: &EpochRow) -> Result<()> {
         let mut validated = String::new();
         if let Some(share) = row.val_balanced {
             self.validated = format!(" val {:.1}%", 100.0 * share);
@@ -149,13 +152,6 @@ impl Reporter {
                 row.seconds
             );
         }
-    }
-
-    /// Writes the events of a row of the metrics.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
-    pub fn write_events(&mut self, row: &EpochRow) -> Result<()> {
         let values = [
             ("loss/train", Some(row.train_loss)),
             ("loss/validation", row.val_loss),
@@ -168,12 +164,10 @@ impl Reporter {
             ("clouds_per_second", Some(row.clouds_per_second)),
             ("loss_scale", row.loss_scale),
         ];
-        for (tag, value) in values {
-            if let Some(value) = value {
-                self.events.scalar(tag, row.step, value as f32)?;
-            }
-        }
-        self.events.flush()
+        let known = values
+            .into_iter()
+            .filter_map(|(tag, value)| Some((tag, value? as f32)));
+        self.events.scalars(row.step, &known.collect::<Vec<_>>())
     }
 
     /// Removes the bar.

@@ -58,7 +58,7 @@ impl Trainer {
         while outcome == Outcome::Done && self.progress.epoch < self.config.epochs {
             outcome = self.epoch(&loader, &inputs, reporter.as_mut(), stop, member.as_deref_mut())?;
             if let (Some(reporter), Some(row), Outcome::Done) = (&mut reporter, self.rows.last(), outcome) {
-                reporter.write_events(row)?;
+                reporter.epoch(row)?;
             }
         }
         if let Some(reporter) = reporter {
@@ -78,10 +78,7 @@ impl Trainer {
     ) -> Result<Outcome> {
         let epoch = self.progress.epoch;
         let start = Instant::now();
-        let steps = match self.todo.take() {
-            Some(resumed) => resumed,
-            None => self.batches(epoch, self.progress.batch)?,
-        };
+        let steps = self.batches(epoch, self.progress.batch)?;
         let micro = |batch: &Vec<usize>| micro_batches(batch, self.config.batch);
         let todo: Vec<Vec<Vec<usize>>> = steps.iter().map(micro).collect();
         let clouds: usize = todo.iter().flatten().map(Vec::len).sum();
@@ -138,8 +135,8 @@ impl Trainer {
         };
         self.read(end, member.as_deref_mut())?;
         let trained = start.elapsed().as_secs_f64();
-        match &mut reporter {
-            Some(reporter) => self.end_epoch(start, clouds as f64 / trained, reporter, member.as_deref())?,
+        match &reporter {
+            Some(_) => self.end_epoch(start, clouds as f64 / trained, member.as_deref())?,
             None => self.begin_next_epoch(),
         }
         let last = self.progress.epoch == self.config.epochs;
@@ -199,13 +196,7 @@ impl Trainer {
     }
 
     /// Ends an epoch: evaluates if due, keeps the best weights, appends a row to the metrics.
-    fn end_epoch(
-        &mut self,
-        start: Instant,
-        clouds_per_second: f64,
-        reporter: &mut Reporter,
-        member: Option<&Member>,
-    ) -> Result<()> {
+    fn end_epoch(&mut self, start: Instant, clouds_per_second: f64, member: Option<&Member>) -> Result<()> {
         let alive = |what: &str| member.map_or(Ok(()), |member| member.alive(what));
         let done = self.progress.epoch + 1;
         let last = done == self.config.epochs;
@@ -234,7 +225,6 @@ impl Trainer {
         alive("saving")?;
         self.keep_best(&row, last)?;
         row.seconds = start.elapsed().as_secs_f64();
-        reporter.epoch(&row);
         self.folder.append(&row)?;
         self.rows.push(row);
         Ok(())

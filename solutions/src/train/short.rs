@@ -7,9 +7,7 @@ use candle_core::{DType, Device, Tensor};
 use canopy_data::{Dataset, builtin, cache_folder, split::Split};
 
 use super::{
-    Config, EvaluateOptions, Loss, MicroBatch, OnDevice, Step,
-    carrier::ErrorCarrier,
-    data, evaluate, mean_loss,
+    Config, Loss, MicroBatch, OnDevice, Step, data, evaluate, mean_loss,
     species::Species,
     task::{Part, Task},
 };
@@ -121,35 +119,19 @@ impl Forest {
         let config = Config {
             batch: LOOKED_AT,
             workers: 1,
-            ..self.config.clone()
-        };
-        let options = EvaluateOptions {
-            config: &config,
-            lengths: &[],
             votes: 1,
-            pass: Pass::eval(),
+            ..self.config.clone()
         };
         let task = Species(&self.data.species);
         let part = Part {
             name: "unseen",
             data: &self.data,
             categories: None,
+            lengths: &[],
             records,
         };
-        let predictions = evaluate::predict(&task, model, &part, &options, &mut |_| Ok(()))?;
+        let predictions = evaluate::predict(&task, model, &part, &config, &Pass::eval(), &mut |_| Ok(()))?;
         Ok(task.scores(&part, &predictions).accuracy)
-    }
-
-    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
-    /// for the running averages to keep up with the weights.
-    pub fn measure_statistics(&self, model: &PointNet) -> Result<()> {
-        for epoch in 0..4 {
-            for records in batches(&self.order(epoch), LOOKED_AT, true) {
-                let (points, _) = self.batch(&records, epoch)?.to_device(&self.device)?;
-                model.forward(&points, &Pass::train(self.config.seed, epoch))?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -198,12 +180,7 @@ impl Learner {
     }
 
     /// The trainer's [`Step`] on `[clouds, points, channels]` and `[clouds]`. Returns its loss, still on the device.
-    pub fn step(&mut self, batch: (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
-        Ok(self.taken(batch, learning_rate)?.1)
-    }
-
-    /// As [`Self::step`]; also returns whether the step was taken or skipped.
-    fn taken(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<(bool, Tensor)> {
+    pub fn step(&mut self, (points, labels): (&Tensor, &Tensor), learning_rate: f64) -> Result<Tensor> {
         let mut pass = Pass::train(self.seed, self.steps)
             .plain(self.plain)
             .lowered(self.lowering.clone());
@@ -219,7 +196,7 @@ impl Learner {
         let micro = MicroBatch::new((points.clone(), labels.clone()), pass);
         let stepped = step.take(&[micro], learning_rate)?;
         self.skipped += u64::from(!stepped.taken);
-        Ok((stepped.taken, stepped.figures[0].loss.to_dtype(DType::F32)?))
+        Ok(stepped.figures[0].loss.to_dtype(DType::F32)?)
     }
 
     /// Takes a step on each of `batches`, at the learning rate that `rate` returns for its number. Returns the mean loss
@@ -232,19 +209,15 @@ impl Learner {
         batches: &mut dyn Iterator<Item = Result<(Tensor, Tensor)>>,
         rate: &mut dyn FnMut(u64) -> f64,
     ) -> Result<f64> {
-        let mut carrier = ErrorCarrier::default();
-        let mut steps = batches.filter_map(|batch| {
-            let step = batch.and_then(|(points, labels)| {
-                let (taken, loss) = self.taken((&points, &labels), rate(self.steps))?;
-                Ok((taken, OnDevice::new(&loss)?, labels.elem_count() as u64))
-            });
-            match carrier.keep(step) {
-                Ok((true, loss, clouds)) => Some(Ok((loss, clouds))),
-                Ok((false, ..)) => None,
-                Err(error) => Some(Err(error)),
+        let mut losses = Vec::new();
+        for batch in batches {
+            let (points, labels) = batch?;
+            let skipped = self.skipped;
+            let loss = self.step((&points, &labels), rate(self.steps))?;
+            if self.skipped == skipped {
+                losses.push(Ok((OnDevice::new(&loss)?, labels.elem_count() as u64)));
             }
-        });
-        let mean = mean_loss(&mut steps);
-        carrier.restore(mean)
+        }
+        Ok(mean_loss(&mut losses.into_iter())?)
     }
 }

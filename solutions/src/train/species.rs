@@ -5,24 +5,21 @@ use candle_core::Tensor;
 use canopy_data::Dataset;
 
 use super::{
-    EpochRow, Evaluation, RunReport, WrongTree, evaluate, metrics,
-    task::{Clouds, Part, Task, Views},
+    EpochRow, Evaluation, MicroBatch, evaluate, metrics,
+    task::{Part, Task},
 };
-use crate::{kernels::Pass, model::PointNet};
+use crate::model::PointNet;
 
 /// The task to predict one of these species, in the order of the labels. A prediction has the probability of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Species<'a>(pub &'a [String]);
 
-/// Wrongly classified trees in a report, at most.
-const WRONG_SHOWN: usize = 24;
-
 impl Task for Species<'_> {
     type Prediction = Vec<f32>;
     type Scores = Evaluation;
 
-    fn outputs(&self, model: &PointNet, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
-        evaluate::probabilities(model, clouds.points, clouds.mask, pass)
+    fn outputs(&self, model: &PointNet, clouds: &MicroBatch) -> Result<Tensor> {
+        evaluate::probabilities(model, &clouds.points, clouds.mask.as_ref(), &clouds.pass)
     }
 
     fn prediction(&self, samples: &[Vec<f32>]) -> Result<Vec<f32>> {
@@ -68,41 +65,5 @@ impl Task for Species<'_> {
         row.val_loss = Some(scores.loss);
         row.val_accuracy = Some(scores.accuracy);
         row.val_balanced = Some(scores.balanced_accuracy);
-    }
-
-    fn report(
-        &self,
-        views: &dyn Views,
-        part: &Part,
-        predictions: &[Vec<f32>],
-        scores: Evaluation,
-    ) -> Result<RunReport> {
-        let tree = |record: usize| &part.data.records[record];
-        let named = |(row, &record): (&Vec<f32>, &usize)| {
-            let named = metrics::argmax(row);
-            (row[named], named, record)
-        };
-        let pairs = predictions.iter().zip(part.records);
-        let mut confident: Vec<(f32, usize, usize)> = pairs.map(named).collect();
-        // The most confident first.
-        confident.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let wrong = confident
-            .into_iter()
-            .filter(|&(_, named, record)| named != tree(record).species);
-        let shown = wrong.take(WRONG_SHOWN);
-        let wrong = shown.map(|(probability, named, record)| {
-            Ok(WrongTree {
-                tree: tree(record).tree.clone(),
-                truth: self.0[tree(record).species].clone(),
-                predicted: self.0[named].clone(),
-                probability,
-                points: views.seen_points(record)?,
-            })
-        });
-        Ok(RunReport {
-            evaluation: Some(scores),
-            wrong: wrong.collect::<Result<_>>()?,
-            ..RunReport::default()
-        })
     }
 }

@@ -11,7 +11,7 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
-use super::{Figures, Loss, MicroBatch, Objective, carrier::ErrorCarrier, objective};
+use super::{Figures, Loss, MicroBatch, Objective, carrier::ErrorCarrier, loss};
 use crate::{
     kernels::{self, Pass},
     model::{Part, PointNet, RunParts},
@@ -231,7 +231,7 @@ impl<'a> Step<'a> {
         // Returns what the backward pass starts from.
         let mut forward = |m: &MicroBatch, run: RunParts| -> Result<Tensor> {
             let (factor, penalty, counted) = factors(m);
-            let (value, correct) = objective::forward(loss, model, m, (factor, penalty), run)?;
+            let (value, correct) = loss::forward(loss, model, m, (factor, penalty), run)?;
             figures.push(Figures {
                 loss: value.detach(),
                 correct,

@@ -7,11 +7,15 @@ use indicatif::HumanCount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    Evaluation, RunReport, Target, Trainer, bar, machine,
-    metrics::balanced_interval,
+    Evaluation, RunReport, Target, Trainer, WrongTree, bar, machine,
+    metrics::{argmax, balanced_interval},
+    numbers::NumberReport,
     species::Species,
     task::{Part, Task},
 };
+
+/// Wrongly classified trees in a report, at most.
+const WRONG_SHOWN: usize = 24;
 
 /// Evaluates the best weights, writes `evaluation.json` and `predictions.csv`, and returns everything that the run's page
 /// shows. A run without test and validation set has no scores, and these two files are not written.
@@ -26,8 +30,18 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
     let held_out = held_out.map(|(name, records)| trainer.part(name, records));
     let scored = match (held_out, &trainer.number) {
         (None, _) => RunReport::default(),
-        (Some(part), Some(number)) => score(trainer, number, &part)?,
-        (Some(part), None) => score(trainer, &Species(&trainer.data.species), &part)?,
+        (Some(part), Some(number)) => {
+            let (forecasts, scores) = score(trainer, number, &part)?;
+            let rows = number.rows(&part, &forecasts);
+            RunReport {
+                number: Some(NumberReport { scores, rows }),
+                ..RunReport::default()
+            }
+        }
+        (Some(part), None) => {
+            let (predictions, scores) = score(trainer, &Species(&trainer.data.species), &part)?;
+            of_species(trainer, &part, &predictions, scores)?
+        }
     };
     let config = &trainer.config;
     let seconds = trainer.progress.seconds;
@@ -54,7 +68,7 @@ pub fn finish(trainer: &mut Trainer, command: &str) -> Result<RunReport> {
 }
 
 /// Predicts these records, and writes the scores and the predictions.
-fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<RunReport> {
+fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<(Vec<T::Prediction>, T::Scores)> {
     let votes = trainer.config.votes;
     let bar = bar((part.records.len() * votes) as u64, "testing");
     let predictions = trainer.predict(task, part, votes, &mut |n| {
@@ -76,7 +90,40 @@ fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<RunReport>
     }
     let csv = String::from_utf8(csv.into_inner()?)?;
     trainer.folder.write("predictions.csv", &csv)?;
-    task.report(trainer, part, &predictions, scores)
+    Ok((predictions, scores))
+}
+
+/// The scores of a classifier, and the trees that it classified wrongly, the most confident mistake first.
+fn of_species(
+    trainer: &Trainer,
+    part: &Part,
+    predictions: &[Vec<f32>],
+    scores: Evaluation,
+) -> Result<RunReport> {
+    let species = &trainer.data.species;
+    let tree = |record: usize| &trainer.data.records[record];
+    let pairs = predictions.iter().zip(part.records);
+    let named = pairs.map(|(row, &record)| (argmax(row), row[argmax(row)], record));
+    let wrong = named.filter(|&(named, _, record)| named != tree(record).species);
+    let mut wrong: Vec<_> = wrong.collect();
+    wrong.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let wrong = wrong
+        .into_iter()
+        .take(WRONG_SHOWN)
+        .map(|(named, probability, record)| {
+            Ok(WrongTree {
+                tree: tree(record).tree.clone(),
+                truth: species[tree(record).species].clone(),
+                predicted: species[named].clone(),
+                probability,
+                points: trainer.seen_points(record)?,
+            })
+        });
+    Ok(RunReport {
+        evaluation: Some(scores),
+        wrong: wrong.collect::<Result<_>>()?,
+        ..RunReport::default()
+    })
 }
 
 fn facts(trainer: &Trainer) -> Vec<(String, String)> {

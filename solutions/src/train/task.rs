@@ -8,18 +8,8 @@ use candle_core::Tensor;
 use canopy_data::Dataset;
 use serde::Serialize;
 
-use super::{EpochRow, RunReport};
-use crate::{kernels::Pass, model::PointNet};
-
-/// The clouds of a batch, on the device of the model.
-pub struct Clouds<'a> {
-    /// Points `[clouds, points, channels]`.
-    pub points: &'a Tensor,
-    /// `[clouds, points]`, if the clouds have different lengths.
-    pub mask: Option<&'a Tensor>,
-    /// The category of each cloud, if the network has an embedding.
-    pub categories: Option<&'a [u32]>,
-}
+use super::{EpochRow, MicroBatch};
+use crate::model::PointNet;
 
 /// A part of a data set.
 #[derive(Clone, Copy)]
@@ -30,17 +20,11 @@ pub struct Part<'a> {
     pub data: &'a Dataset,
     /// The category of each record of the data set, if the network has an embedding.
     pub categories: Option<&'a [u32]>,
+    /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
+    /// the same number of points.
+    pub lengths: &'a [usize],
     /// The records of the part.
     pub records: &'a [usize],
-}
-
-/// The clouds as the network of a run sees them.
-pub trait Views {
-    /// The points of a record that an evaluation samples for its first vote, in metres.
-    ///
-    /// # Errors
-    /// Returns an error if the cloud cannot be read.
-    fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>>;
 }
 
 /// What a run predicts.
@@ -51,7 +35,7 @@ pub trait Task {
     type Scores: Serialize + Display;
 
     /// What the network says of each cloud, `[clouds, columns]` (f32), without gradients.
-    fn outputs(&self, model: &PointNet, clouds: &Clouds, pass: &Pass) -> Result<Tensor>;
+    fn outputs(&self, model: &PointNet, clouds: &MicroBatch) -> Result<Tensor>;
 
     /// The prediction for a cloud of which these are the [`outputs`](Self::outputs) for one or more samples.
     fn prediction(&self, samples: &[Vec<f32>]) -> Result<Self::Prediction>;
@@ -64,13 +48,4 @@ pub trait Task {
 
     /// Enters the scores on the validation set.
     fn log(&self, scores: &Self::Scores, row: &mut EpochRow);
-
-    /// What the page of the run shows of the predictions for a part; the rest of the report is empty.
-    fn report(
-        &self,
-        views: &dyn Views,
-        part: &Part,
-        predictions: &[Self::Prediction],
-        scores: Self::Scores,
-    ) -> Result<RunReport>;
 }

@@ -4,33 +4,17 @@
 //! endian (TensorFlow, `lib/io/record_writer.h`). Each `data` is an `Event` of `event.proto`; the few fields that scalars
 //! need are encoded here by hand. The checksum is CRC-32C (Castagnoli), masked as in `lib/hash/crc32c.h`.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 
-/// The beginning of an event file's name, which TensorBoard looks for.
-const PREFIX: &str = "events.out.tfevents.";
-
-/// Removes all event files in `dir`.
-pub fn remove_files(dir: &Path) -> std::io::Result<()> {
-    for entry in fs::read_dir(dir)? {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes one event file. A resumed run writes another one, and TensorBoard joins them by step.
-///
-/// Dropping it writes the buffer, but only [`flush`](Self::flush) reports an error.
 #[derive(Debug)]
 pub struct EventWriter {
-    file: BufWriter<File>,
+    file: File,
     path: PathBuf,
 }
 
@@ -40,43 +24,39 @@ impl EventWriter {
         let now = since_epoch();
         // TensorBoard reads a folder's files in the order of their names.
         let (seconds, nanos) = (now.as_secs(), now.subsec_nanos());
-        let path = dir.join(format!("{PREFIX}{seconds:010}.canopy.{nanos:09}"));
+        let path = dir.join(format!("events.out.tfevents.{seconds:010}.canopy.{nanos:09}"));
         let file = File::create_new(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        let file = BufWriter::new(file);
         let mut writer = Self { file, path };
-        writer.record(now.as_secs_f64(), |event| put_bytes(event, 3, b"brain.Event:2"))?;
-        writer.flush()?;
+        let mut version = Vec::new();
+        put_bytes(&mut version, 3, b"brain.Event:2");
+        writer.record(&version)?;
         Ok(writer)
     }
 
-    /// Adds one value of the curve `tag` (`loss/train`) at `step`, at the time of the call. Non-finite values are written too:
+    /// Adds a value of each curve, such as `loss/train`, at `step` and the time of the call. Non-finite values are written too:
     /// TensorBoard marks them.
-    pub fn scalar(&mut self, tag: &str, step: u64, value: f32) -> Result<()> {
-        let mut scalar = Vec::new();
-        put_bytes(&mut scalar, 1, tag.as_bytes());
-        put_key(&mut scalar, 2, 5);
-        scalar.extend_from_slice(&value.to_le_bytes());
+    pub fn scalars(&mut self, step: u64, values: &[(&str, f32)]) -> Result<()> {
         let mut summary = Vec::new();
-        put_bytes(&mut summary, 1, &scalar);
-        self.record(since_epoch().as_secs_f64(), |event| {
-            put_key(event, 2, 0);
-            put_varint(event, step);
-            put_bytes(event, 5, &summary);
-        })
+        for (tag, value) in values {
+            let mut scalar = Vec::new();
+            put_bytes(&mut scalar, 1, tag.as_bytes());
+            put_key(&mut scalar, 2, 5);
+            scalar.extend_from_slice(&value.to_le_bytes());
+            put_bytes(&mut summary, 1, &scalar);
+        }
+        let mut fields = Vec::new();
+        put_key(&mut fields, 2, 0);
+        put_varint(&mut fields, step);
+        put_bytes(&mut fields, 5, &summary);
+        self.record(&fields)
     }
 
-    /// Writes the buffer to the file, so that a running TensorBoard sees it.
-    pub fn flush(&mut self) -> Result<()> {
-        let written = self.file.flush();
-        written.with_context(|| format!("cannot write to {}", self.path.display()))
-    }
-
-    /// Appends an event of the time `wall_time` (seconds since 1970, UTC), whose other fields `fields` adds.
-    fn record(&mut self, wall_time: f64, fields: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+    /// Appends an event of the current time (seconds since 1970, UTC) with these other `fields`.
+    fn record(&mut self, fields: &[u8]) -> Result<()> {
         let mut event = Vec::new();
         put_key(&mut event, 1, 1);
-        event.extend_from_slice(&wall_time.to_le_bytes());
-        fields(&mut event);
+        event.extend_from_slice(&since_epoch().as_secs_f64().to_le_bytes());
+        event.extend_from_slice(fields);
         let length = (event.len() as u64).to_le_bytes();
         let [of_length, of_event] = [&length[..], &event].map(|data| masked_crc(data).to_le_bytes());
         let frame = [&length[..], &of_length, &event, &of_event].concat();
@@ -139,9 +119,8 @@ mod tests {
         assert_eq!(masked_crc(&[0; 32]), 0x0fd7_fffa);
         let dir = tempfile::tempdir().unwrap();
         let mut writer = EventWriter::create(dir.path()).unwrap();
-        writer.scalar("loss", 300, 0.5).unwrap();
-        writer.flush().unwrap();
-        let bytes = fs::read(&writer.path).unwrap();
+        writer.scalars(300, &[("loss", 0.5)]).unwrap();
+        let bytes = std::fs::read(&writer.path).unwrap();
         let records = records(&bytes);
         assert_eq!(records.len(), 2);
         assert_eq!(&records[0][9..], b"\x1a\x0dbrain.Event:2");
@@ -159,6 +138,6 @@ mod tests {
         );
         let second = EventWriter::create(dir.path()).unwrap();
         assert!(second.path > writer.path);
-        assert_eq!(fs::read(&writer.path).unwrap(), bytes);
+        assert_eq!(std::fs::read(&writer.path).unwrap(), bytes);
     }
 }

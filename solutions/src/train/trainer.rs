@@ -14,17 +14,17 @@ use canopy_data::{
 };
 
 use super::{
-    Checkpoint, Config, EpochRow, EvaluateOptions, Progress, RunFolder, Running, Saved, checkpoint, evaluate,
+    Checkpoint, Config, EpochRow, Progress, RunFolder, Running, Saved, checkpoint, evaluate,
     master::build_optimizer,
     numbers::Number,
     ranks::{Links, RankFunctions, RankStats},
     resume_batches,
-    task::{Part, Task, Views},
+    task::{Part, Task},
 };
 use crate::{
     device::Chosen,
     kernels::{Lowering, Pass},
-    loader::{Points, lengths},
+    loader::lengths,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -68,8 +68,6 @@ pub struct Trainer {
     pub(super) lowering: Option<Arc<dyn Lowering>>,
     pub(super) scaler: Option<GradScaler<LossScaler>>,
     pub(super) running: Running,
-    /// The remaining batches of an epoch that was resumed in its middle.
-    pub(super) todo: Option<Vec<Vec<usize>>>,
     pub(super) last_save: Instant,
     pub(super) clock: Instant,
 }
@@ -96,11 +94,17 @@ impl Trainer {
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
         let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
-        let optimizer = build_optimizer(&config, model.params())?;
+        let optimizer = build_optimizer(&config, model.params(), None)?;
         let lowering = config.precision.lowering(&device);
         let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
-        let mut progress = Progress::start(config.clone(), data.species.clone(), data.digest.clone());
-        progress.head = number.as_ref().map(|n| n.head.clone());
+        let mut progress = Progress {
+            version: checkpoint::VERSION,
+            config: config.clone(),
+            species: data.species.clone(),
+            data_digest: data.digest.clone(),
+            head: number.as_ref().map(|n| n.head.clone()),
+            ..Progress::default()
+        };
         let categories = config.categories_of(&data)?;
         if let Some(ids) = &categories {
             let seen: BTreeSet<u32> = split.train.iter().map(|&r| ids[r]).collect();
@@ -129,7 +133,6 @@ impl Trainer {
             lowering,
             scaler,
             running: Running::default(),
-            todo: None,
             last_save: now,
             clock: now,
         })
@@ -172,11 +175,8 @@ impl Trainer {
         };
         let size = this.config.batch * this.config.accumulate;
         let (model, optimizer) = (&this.model, this.optimizer.as_mut());
-        let todo = resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
-        this.todo = Some(match this.config.cloud_points() {
-            Points::Fixed(_) => todo,
-            Points::All { .. } => this.batches(progress.epoch, progress.batch)?,
-        });
+        // The epoch asks for its remaining batches itself: those of clouds of all lengths are others.
+        resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
         this.running.correct = progress.correct;
@@ -232,6 +232,7 @@ impl Trainer {
             name,
             data: &self.data,
             categories: self.categories.as_deref(),
+            lengths: &self.lengths,
             records,
         }
     }
@@ -249,13 +250,11 @@ impl Trainer {
         each: &mut dyn FnMut(usize) -> Result<()>,
     ) -> Result<Vec<T::Prediction>> {
         let pass = Pass::eval().plain(self.config.plain);
-        let options = EvaluateOptions {
-            config: &self.config,
-            lengths: &self.lengths,
+        let config = Config {
             votes,
-            pass,
+            ..self.config.clone()
         };
-        evaluate::predict(task, &self.model, part, &options, each)
+        evaluate::predict(task, &self.model, part, &config, &pass, each)
     }
 
     /// Loads the weights of the best epoch into the model.
@@ -268,10 +267,9 @@ impl Trainer {
         let weights = to_device(checkpoint.model, &self.device)?;
         self.model.from_map(&weights, &best.display().to_string())
     }
-}
 
-impl Views for Trainer {
-    fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
+    /// The points of a record that an evaluation samples for its first vote, in metres.
+    pub(super) fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
         evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
 }

@@ -1,6 +1,9 @@
 //! Checks of a configuration.
 
+use std::ops::RangeBounds;
+
 use anyhow::{Result, bail, ensure};
+use toml::Table;
 
 use super::{Config, Target};
 use crate::{loader::Frame, precision::Precision};
@@ -8,60 +11,50 @@ use crate::{loader::Frame, precision::Precision};
 /// The kernels count the row of a maximum in f32, which is exact up to this one.
 const MOST_ROWS: usize = 1 << 24;
 
+/// Ranges of the settings that have the same one.
+const COUNTS: &str = "accumulate ranks epochs votes evaluate-every";
+const NOT_NEGATIVE: &str = "learning-rate weight-decay clip warmup orthogonality jitter checkpoint-seconds";
+const SHARES: &str = "smoothing momentum beta1 beta2 dropout scale point-dropout validation test";
+
 impl Config {
     /// Checks that every value is in its range.
     ///
     /// # Errors
     /// Names the first value that is out of range, and the range.
     pub fn validate(&self) -> Result<()> {
+        let settings = &Table::try_from(self)?;
+        within(
+            settings,
+            "batch",
+            2.0..,
+            "at least 2: batch normalisation needs 2 clouds",
+        )?;
+        within(settings, COUNTS, 1.0.., "at least 1")?;
+        within(settings, "components", 1.0..=1e3, "at least 1 and at most 1,000")?;
+        within(settings, "bins", 2.0..=1e4, "at least 2 and at most 10,000")?;
+        within(
+            settings,
+            "visible",
+            f64::MIN_POSITIVE..=1.0,
+            "above 0 and at most 1",
+        )?;
+        within(
+            settings,
+            "rank-deadline",
+            f64::MIN_POSITIVE..1e6,
+            "above 0 and below 1e6",
+        )?;
+        within(settings, "zero", 0.0..=3.0, "a stage from 0 to 3")?;
+        within(
+            settings,
+            NOT_NEGATIVE,
+            0.0..f64::INFINITY,
+            "finite and at least 0",
+        )?;
+        within(settings, SHARES, 0.0..1.0, "at least 0 and below 1")?;
         self.validate_points()?;
-        ensure!(
-            self.batch >= 2,
-            "batch is {}: batch normalisation needs at least 2 clouds",
-            self.batch
-        );
-        for (name, value, why) in [
-            ("accumulate", self.accumulate, "1 means one step per batch"),
-            ("ranks", self.ranks, "1 means no data parallelism"),
-            ("epochs", self.epochs, "at least one is needed"),
-            ("votes", self.votes, "at least one is needed"),
-            ("evaluate-every", self.evaluate_every, "1 means every epoch"),
-            ("components", self.components, "at least one is needed"),
-        ] {
-            ensure!(value >= 1, "{name} is 0: {why}");
-        }
         self.validate_target()?;
         self.validate_ranks()?;
-        for (name, value) in [
-            ("learning-rate", self.learning_rate),
-            ("weight-decay", self.weight_decay),
-            ("clip", self.clip),
-            ("warmup", self.warmup),
-            ("orthogonality", self.orthogonality),
-            ("jitter", f64::from(self.jitter)),
-            ("checkpoint-seconds", self.checkpoint_seconds),
-        ] {
-            ensure!(
-                value.is_finite() && value >= 0.0,
-                "{name} is {value}: it must be finite and at least 0"
-            );
-        }
-        for (name, value) in [
-            ("smoothing", self.smoothing),
-            ("momentum", self.momentum),
-            ("beta1", self.beta1),
-            ("beta2", self.beta2),
-            ("dropout", f64::from(self.dropout)),
-            ("scale", f64::from(self.scale)),
-            ("point-dropout", f64::from(self.point_dropout)),
-            ("validation", self.validation),
-            ("test", self.test),
-        ] {
-            ensure!(
-                (0.0..1.0).contains(&value),
-                "{name} is {value}: it must be at least 0 and below 1"
-            );
-        }
         ensure!(
             self.validation + self.test < 1.0,
             "validation and test add up to 1 or more: nothing is left to train on"
@@ -100,6 +93,7 @@ impl Config {
         );
         Ok(())
     }
+
     fn validate_ranks(&self) -> Result<()> {
         let low = matches!(self.precision, Precision::Bf16 | Precision::Fp16);
         ensure!(
@@ -116,11 +110,6 @@ impl Config {
             least * self.ranks
         );
         ensure!(
-            self.zero <= 3,
-            "zero is {}: choose a stage from 0 to 3",
-            self.zero
-        );
-        ensure!(
             self.zero < 3 || !self.plain,
             "--zero 3 needs the fused operators: candle's own graph keeps all parameters. Remove --plain, or use --zero 2"
         );
@@ -128,73 +117,48 @@ impl Config {
             !self.offload_optimizer || self.zero > 0,
             "offload-optimizer needs --zero 1, 2 or 3"
         );
-        ensure!(
-            self.rank_deadline.is_finite() && self.rank_deadline > 0.0 && self.rank_deadline < 1e6,
-            "rank-deadline is {}: it must be a number of seconds, above 0 and below 1e6",
-            self.rank_deadline
-        );
         Ok(())
     }
 
     fn validate_target(&self) -> Result<()> {
-        ensure!(
-            self.visible > 0.0 && self.visible <= 1.0,
-            "visible is {}: it must be above 0 and at most 1",
-            self.visible
-        );
-        ensure!(self.bins >= 2, "bins is {}: at least 2 are needed", self.bins);
-        ensure!(
-            self.components <= 1000 && self.bins <= 10_000,
-            "components is {} and bins is {}: at most 1,000 and 10,000 are possible",
-            self.components,
-            self.bins
-        );
-        if let Some(i) =
-            (1..self.categories.len()).find(|&i| self.categories[..i].contains(&self.categories[i]))
-        {
-            bail!("categories has {:?} twice", self.categories[i]);
+        let (target, usual, seen) = (self.target, Self::default(), &self.categories);
+        if let Some(i) = (1..seen.len()).find(|&i| seen[..i].contains(&seen[i])) {
+            bail!("categories has {:?} twice", seen[i]);
         }
-        if self.target == Target::Species {
-            let usual = Self::default();
+        if target == Target::Species {
+            let head = (self.head, self.components, self.bins);
             ensure!(
-                self.categories.is_empty()
-                    && (self.head, self.components, self.bins) == (usual.head, usual.components, usual.bins),
+                seen.is_empty() && head == (usual.head, usual.components, usual.bins),
                 "categories, head, components and bins work with a number only: choose --target height, diameter or \
                  volume"
             );
             return Ok(());
         }
-        let target = self.target;
+        let no_labels = "needs --smoothing 0: there are no labels to smooth";
+        let one_size = "needs --frame metric: in the unit sphere all trees are of one size";
+        let scaled = "needs --scale 0: a scaled tree has another value than the label says";
         for (fits, expected) in [
-            (
-                self.smoothing == 0.0,
-                "needs --smoothing 0: there are no labels to smooth",
-            ),
-            (
-                self.frame == Frame::Metric,
-                "needs --frame metric: in the unit sphere all trees are of one size",
-            ),
+            (self.smoothing == 0.0, no_labels),
+            (self.frame == Frame::Metric, one_size),
             (!self.class_weights, "has no classes: remove --class-weights"),
+            (self.scale == 0.0, scaled),
         ] {
             ensure!(fits, "--target {target} {expected}");
         }
-        ensure!(
-            self.scale == 0.0,
-            "--target {target} needs --scale 0: a scaled tree has another {target} than the label says"
-        );
         Ok(())
     }
+}
 
-    /// Checks that the run predicts species, because `what` works only with these.
-    ///
-    /// # Errors
-    /// Returns an error if it predicts a number.
-    pub fn expect_species(&self, what: &str) -> Result<()> {
+/// Checks that these `settings`, separated by spaces, are numbers in `range`, which `words` describe.
+fn within(settings: &Table, names: &str, range: impl RangeBounds<f64>, words: &str) -> Result<()> {
+    for name in names.split(' ') {
+        let setting = &settings[name];
+        let value = setting.as_integer().map(|n| n as f64).or(setting.as_float());
         ensure!(
-            self.target == Target::Species,
-            "{what} works with networks that predict the species, and target is {}",
-            self.target
+            value.is_some_and(|value| range.contains(&value)),
+            "{name} is {}: it must be {words}",
+            value.unwrap_or_default()
         );
-        Ok(())
     }
+    Ok(())
 }

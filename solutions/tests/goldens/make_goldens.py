@@ -1,7 +1,6 @@
-"""Makes the goldens that `solutions/tests/library/goldens.rs` compares canopy with, and checks files that canopy wrote.
+"""Makes the goldens that `solutions/tests/library/goldens.rs` compares canopy with.
 
-    python make_goldens.py                        writes KIND.weights.safetensors and KIND.golden.safetensors here
-    python make_goldens.py check WEIGHTS CASE     WEIGHTS by canopy, on CASE's `points`, must give CASE's `logits`
+    python make_goldens.py     writes KIND.weights.safetensors and KIND.golden.safetensors here
 
 Everything is computed twice, in f64 (what is written) and in f32. The greatest difference of the two, relative to the
 tensor's greatest value, is PyTorch's own rounding. Where a value stands within rounding of a switch (a ReLU at 0, two
@@ -10,12 +9,10 @@ tried in turn until PyTorch's own rounding stays under LIMIT everywhere; what it
 """
 
 import itertools
-import math
-import sys
 from pathlib import Path
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch.nn.functional import cross_entropy
 from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR, SequentialLR
 
@@ -234,22 +231,8 @@ def make_biased():
     save("biased.golden", {"points": points, "logits": model(points)[0].detach()})
 
 
-def check(weights, case, kind):
-    model = PointNet(kind, CLASSES, WIDTH).eval()
-    wanted = {k for k in model.state_dict() if "num_batches" not in k}
-    state = load_file(weights)
-    assert set(state) == wanted, f"keys differ: {sorted(set(state) ^ wanted)}"
-    model.load_state_dict(state, strict=False)
-    case = load_file(case)
-    error = relative(model(case["points"])[0].detach(), case["logits"])
-    print(f"{kind}: PyTorch's logits are within {error:.1e} of canopy's")
-    sys.exit(0 if error < 1e-5 and not math.isnan(error) else 1)
-
-
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    if sys.argv[1:2] == ["check"]:
-        check(*sys.argv[2:])
     for kind in ("full", "vanilla"):
         make(kind)
     exact = optimizer_alone(torch.float64)

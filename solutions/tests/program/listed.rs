@@ -78,7 +78,8 @@ fn run_list(list: &str) {
 }
 
 /// Puts something into `dir`: `forest N`, `scans` or `wood` a data set, `write FILE TEXT` and `patch FILE OFFSET BYTE COUNT` a
-/// file, which `script FILE` lets the system run; `copy`, `move` and `remove` are the shell's.
+/// file, which `script FILE` lets the system run; `cloud FILE KIND SEED COUNT` a point file; `flip FILE` changes a bit of its last
+/// byte; `copy`, `move` and `remove` are the shell's.
 fn prepare(dir: &Path, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
     let path = |name: &str| {
@@ -100,6 +101,15 @@ fn prepare(dir: &Path, line: &str) {
             let mut bytes = fs::read(path(name)).unwrap();
             let from: usize = offset.parse().unwrap();
             bytes[from..from + count.parse::<usize>().unwrap()].fill(byte.parse().unwrap());
+            fs::write(path(name), bytes).unwrap();
+        }
+        ["cloud", name, kind, seed, count] => {
+            let points = shape(kind.parse().unwrap(), seed.parse().unwrap());
+            write_xyz(&path(name), points.into_iter().take(count.parse().unwrap()));
+        }
+        ["flip", name] => {
+            let mut bytes = fs::read(path(name)).unwrap();
+            *bytes.last_mut().unwrap() ^= 4;
             fs::write(path(name), bytes).unwrap();
         }
         #[cfg(unix)]
@@ -137,7 +147,8 @@ fn ran(dir: &Path, words: &str, code: i32) -> (String, String) {
 
 /// One thing that must be true: `out TEXT` and `err TEXT` are printed, `not TEXT` is not; the value at a pointer into JSON on
 /// standard output is that of `json POINTER VALUE`, has the entries of `count POINTER N`, or the value that `same NAME POINTER`
-/// had before; `file PATH TEXT` is in a file of `lines PATH N`; the files of `equal PATH PATH` have the same bytes; `none PATH` does not exist.
+/// had before, and not that of `other NAME POINTER`; `near A B MOST` is how far two numbers are apart, and `ratio A B LOW HIGH` is
+/// their quotient, where a number is written, at a pointer or a name; `file PATH TEXT` is in a file of `lines PATH N`; the files of `equal PATH PATH` have the same bytes; `none PATH` does not exist.
 fn check(dir: &Path, verb: &str, rest: &str, (out, err): (&str, &str), kept: &mut HashMap<String, Value>) {
     let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
     let at = |pointer: &str| {
@@ -146,6 +157,10 @@ fn check(dir: &Path, verb: &str, rest: &str, (out, err): (&str, &str), kept: &mu
         found.unwrap_or_else(|| panic!("no {pointer} in {printed}"))
     };
     let read = || fs::read_to_string(dir.join(first)).unwrap();
+    let number = |text: &str| -> f64 {
+        let value = || kept.get(text).cloned().unwrap_or_else(|| at(text));
+        text.parse().ok().or_else(|| value().as_f64()).unwrap()
+    };
     match verb {
         "out" => assert_contains(out, &[rest]),
         "err" => assert_contains(err, &[rest]),
@@ -158,6 +173,17 @@ fn check(dir: &Path, verb: &str, rest: &str, (out, err): (&str, &str), kept: &mu
                 kept.entry(first.to_owned()).or_insert_with(|| found.clone()),
                 &found
             );
+        }
+        "other" => assert_ne!(kept[first], at(second)),
+        "near" => {
+            let (base, most) = second.split_once(' ').unwrap();
+            let off = (number(first) - number(base)).abs();
+            assert!(off <= number(most), "{rest}: {off}");
+        }
+        "ratio" => {
+            let bounds: Vec<f64> = second.split(' ').map(number).collect();
+            let ratio = number(first) / bounds[0];
+            assert!((bounds[1]..bounds[2]).contains(&ratio), "{rest}: {ratio}");
         }
         "file" => assert_contains(&read(), &[second]),
         "lines" => assert_eq!(read().lines().count().to_string(), second),

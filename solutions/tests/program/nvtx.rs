@@ -3,39 +3,13 @@
 
 use crate::*;
 
-const INJECTION: &str = r#"
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-typedef void (*Function)(void);
-typedef struct {
-    size_t size;
-    int (*table_of)(int module, Function ***table, unsigned *size);
-} Callbacks;
-
-static FILE *list;
-static int push(const char *name) { return fprintf(list, "push %s\n", name); }
-static int pop(void) { fprintf(list, "pop\n"); return fflush(list); }
-
-int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t)) {
-    const Callbacks *callbacks = export_table(1);
-    Function **core;
-    unsigned size;
-    list = fopen(getenv("LIST_OF_RANGES"), "w");
-    if (!list || !callbacks->table_of(1, &core, &size) || size <= 11) return 0;
-    *core[9] = (Function)push;
-    *core[11] = (Function)pop;
-    return 1;
-}
-"#;
+const INJECTION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/nvtx.c");
 
 /// The library, if there is a compiler for it.
 fn compiled(folder: &Path) -> Option<PathBuf> {
-    let (source, library) = (folder.join("injection.c"), folder.join("libinjection.so"));
-    fs::write(&source, INJECTION).unwrap();
+    let library = folder.join("libinjection.so");
     let mut gcc = Command::new("gcc");
-    let out = gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source);
+    let out = gcc.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(INJECTION);
     let out = out.output().ok()?;
     assert!(out.status.success(), "{}", text(&out.stderr));
     Some(library)

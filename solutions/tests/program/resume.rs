@@ -136,38 +136,6 @@ fn interrupted_runs_save_and_end_bit_identical_when_resumed() {
     }
 }
 
-/// A data set, and the folder of a run of two epochs over it.
-fn trained(dir: &Path) -> (PathBuf, PathBuf) {
-    let (data, run) = (tiny_forest(dir, 24), dir.join("run"));
-    succeeds(&mut long(&data, &run, "--epochs 2"));
-    (data, run)
-}
-
-#[test]
-fn a_damaged_checkpoint_is_refused_by_every_command() {
-    let dir = tempfile::tempdir().unwrap();
-    let (_, run) = trained(dir.path());
-    let [best, last] = ["best.safetensors", "last.safetensors"].map(|name| run.join(name));
-    for path in [&best, &last] {
-        let mut bytes = fs::read(path).unwrap();
-        // One bit of the last tensor: the file is still valid safetensors.
-        *bytes.last_mut().unwrap() ^= 4;
-        fs::write(path, bytes).unwrap();
-    }
-    let cloud = dir.path().join("ball.xyz");
-    write_xyz(&cloud, shape(0, 7));
-    for (words, paths, file) in [
-        ("train --resume", vec![&run], &last),
-        ("eval", vec![&run], &best),
-        ("eval --weights", vec![&last, &run], &best),
-        ("predict", vec![&run, &cloud], &best),
-        ("predict", vec![&last, &cloud], &last),
-    ] {
-        let said = stderr(canopy(words).args(paths));
-        assert_contains(&said, &[file.to_str().unwrap(), "checksum"]);
-    }
-}
-
 /// A limit on file sizes fails like a full disk: a write returns an error in the middle of the file.
 #[cfg(unix)]
 #[test]

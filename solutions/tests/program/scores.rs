@@ -1,41 +1,6 @@
-//! What runs score and predict: clouds of all lengths, and a number of each tree in place of its species.
+//! What runs score and predict that learn a number of each tree in place of its species.
 
 use crate::*;
-
-/// The prediction of a cloud does not depend on how long the clouds beside it are.
-#[test]
-fn clouds_of_all_lengths_are_learnt_evaluated_and_predicted() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, run) = (tiny_forest(dir.path(), 60), dir.path().join("run"));
-    let words = "--points all --max-points 75 --epochs 40 --warmup 1";
-    succeeds(&mut train(&data, &run, words));
-    let config = fs::read_to_string(run.join("config.toml")).unwrap();
-    assert_contains(&config, &["points = \"all\"", "max-points = 75"]);
-    let scores = json(canopy("eval --json --part all").arg(&run));
-    assert!(scores["accuracy"].as_f64().unwrap() > 0.7, "{scores}");
-
-    let [cloud, other] = ["cloud.xyz", "other.xyz"].map(|name| dir.path().join(name));
-    write_xyz(&cloud, shape(0, 7).into_iter().take(40));
-    write_xyz(&other, shape(1, 8));
-    let of_cloud = |others: &[&PathBuf]| -> Vec<f64> {
-        let mut predict = canopy("predict --format json");
-        let predicted = json(predict.arg(&run).arg(&cloud).args(others));
-        let all = predicted["clouds"][0]["probabilities"].as_object().unwrap();
-        all.values().map(|p| p.as_f64().unwrap()).collect()
-    };
-    approx::assert_relative_eq!(of_cloud(&[])[..], of_cloud(&[&other])[..], epsilon = 2e-3);
-}
-
-/// A run of 2 epochs for a number with these options on 24 clouds, and the set.
-fn trained(dir: &Path, words: &str) -> (PathBuf, PathBuf) {
-    let (data, run) = (tiny_forest(dir, 24), dir.join("run"));
-    let words = format!("--epochs 2 --evaluate-every 1 --json {words}");
-    let output = succeeds(&mut train(&data, &run, &words));
-    assert_contains(&text(&output.stderr), &["validation CRPS"]);
-    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(printed, evaluation(&run));
-    (data, run)
-}
 
 fn evaluation(run: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(run.join("evaluation.json")).unwrap()).unwrap()
@@ -49,8 +14,19 @@ fn every_head_is_trained_evaluated_and_predicts() {
         ("bins --bins 4", 4),
     ] {
         let dir = tempfile::tempdir().unwrap();
+        let (data, run) = (tiny_forest(dir.path(), 24), dir.path().join("run"));
         let words = format!("--target diameter --head {head} --categories scan,site --votes 2");
-        let (data, run) = trained(dir.path(), &words);
+        let words = format!("--epochs 2 --evaluate-every 1 --json {words}");
+        let output = succeeds(&mut train(&data, &run, &words));
+        assert_contains(&text(&output.stderr), &["validation CRPS"]);
+        let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(printed, evaluation(&run));
+        // Both losses are in the same unit. In metres the density of diameters of some centimetres is far above 1, and its negative
+        // log-likelihood below 0.
+        let log = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+        let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
+        let of = |name: &str| last[name].as_f64().unwrap();
+        assert!(of("val_loss") > 0.0 && of("train_loss") > 0.0, "{last}");
         let (scores, again) = (evaluation(&run), json(canopy("eval --json").arg(&run)));
         let named = (&scores["target"], &scores["unit"], &scores["part"]);
         assert_eq!(named, (&"diameter".into(), &"m".into(), &"test".into()));
@@ -87,27 +63,4 @@ fn every_head_is_trained_evaluated_and_predicts() {
         let error = stderr(canopy("predict").arg(&run).arg(&file));
         assert_contains(&error, &["tree.xyz", "--categories"]);
     }
-}
-
-#[test]
-fn a_run_for_a_number_scores_the_same_on_ranks() {
-    let dir = tempfile::tempdir().unwrap();
-    let words = "--target volume --head bins --bins 5 --visible 0.6 --categories season";
-    let (data, whole) = trained(dir.path(), words);
-    let ranks = dir.path().join("ranks");
-    let words = format!("--epochs 2 --evaluate-every 1 --ranks 2 {words}");
-    succeeds(&mut train(&data, &ranks, &words));
-    let [one, two] = [whole, ranks].map(|run| evaluation(&run)["crps"].as_f64().unwrap());
-    assert!((one - two).abs() < 1e-3 * one, "{one} and {two}");
-}
-
-#[test]
-fn validation_and_training_loss_are_in_the_same_unit() {
-    let dir = tempfile::tempdir().unwrap();
-    // In metres the density of diameters of some centimetres is far above 1, and its NLL below the loss.
-    let (_, run) = trained(dir.path(), "--target diameter --head gaussian --dropout 0");
-    let log = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
-    let last: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
-    let of = |name: &str| last[name].as_f64().unwrap();
-    assert!(of("val_loss") > 0.0 && of("train_loss") > 0.0, "{last}");
 }

@@ -201,7 +201,7 @@ impl Predictor<'_> {
         if !clouds.is_empty() {
             let (channels, unknown) = (self.config.features.channels(), vec![0; clouds.len()]);
             let batch = Batch::new(&clouds, channels, self.config.cloud_points(), unknown, Vec::new())?;
-            rows = evaluate::outputs(task, self.model, &batch, categories.as_deref(), self.pass)?;
+            rows = evaluate::outputs(task, self.model, &batch, categories, self.pass)?;
         }
         let mut rows = rows.chunks(self.votes);
         let prediction = |sample: Result<Samples>| {

@@ -111,7 +111,7 @@ impl Trainer {
         let config = self.config.clone();
         let network = config.network(self.outputs());
         let model = PointNet::new(&network, &self.device, DType::F32, config.seed)?;
-        let mut optimizer = build_optimizer(&config, model.params())?;
+        let mut optimizer = build_optimizer(&config, model.params(), None)?;
         let state = self.optimizer.state()?.into_iter().collect();
         optimizer.load_state(&to_device(state, &self.device)?)?;
         let now = Instant::now();
@@ -137,7 +137,6 @@ impl Trainer {
             lowering: self.lowering.clone(),
             scaler: self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone())),
             running: Running::default(),
-            todo: self.todo.clone(),
             last_save: now,
             clock: now,
         })

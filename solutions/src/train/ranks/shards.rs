@@ -17,7 +17,7 @@ use crate::{
     optim::{Optimizer, Slices, Whole, clip_by_norm, sum_of_squares},
     parallel::{chunk, part_like},
     shard::{Sharded, slices_of_rank},
-    train::{Config, OptimizerStep, master::build_optimizer_for},
+    train::{Config, OptimizerStep, master::build_optimizer},
 };
 
 /// The model's parameters, and this rank's slices of them, which its optimizer updates.
@@ -125,7 +125,7 @@ impl Shards {
             count: self.params.len(),
             ranks: self.control.clone(),
         };
-        let mut optimizer = build_optimizer_for(config, self.own(), Some(slices))?;
+        let mut optimizer = build_optimizer(config, self.own(), Some(slices))?;
         optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
         Ok(optimizer)
     }

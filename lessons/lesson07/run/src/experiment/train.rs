@@ -120,7 +120,7 @@ impl Trees {
         }
         let (mut accuracy, mut around) = (0.0, Vec::new());
         if last.is_finite() {
-            self.0.measure_statistics(&learner.model)?;
+            self.measure_statistics(&learner.model)?;
             accuracy = self.0.accuracy(&learner.model, &self.0.unseen())?;
             around = self.around(answer, &learner.model)?;
         }
@@ -130,6 +130,17 @@ impl Trees {
             steps: learner.steps,
             around,
         })
+    }
+
+    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
+    /// for the running averages to keep up with the weights.
+    fn measure_statistics(&self, model: &PointNet) -> Result<()> {
+        for epoch in 0..4 {
+            for batch in self.0.epoch(epoch, 64) {
+                model.forward(&batch?.0, &Pass::train(self.0.config.seed, epoch))?;
+            }
+        }
+        Ok(())
     }
 
     /// The loss along a random direction by exercise 7.8, [`ALPHAS`] by loss; batch norm by its running statistics.
