@@ -84,7 +84,7 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
             continue;
         }
         taken[record.species] += 1;
-        progress.at(shown.len() as u64, None)?;
+        progress.at(shown.len(), 0)?;
         let cloud = data.cloud(i)?;
         let mut kept = sample::random(cloud.len(), points, 0);
         kept.sort_unstable();

@@ -1,24 +1,18 @@
 //! What is measured: short trainings, all-reduces and messages of ranks that are threads, or of ranks that are processes.
 
-use std::{
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
 
 use anyhow::Result;
-use candle_core::{DType, Device};
 use serde::Serialize;
 
 use super::Args;
 use crate::{
     cli::collective::Collective,
     device::Chosen,
-    model::PointNet,
     parallel::{
         Algorithm, AllReduce, Cost, Place, Processes,
         measure::{Seconds, all_reduce_seconds, messages, round_trips},
-        ring_all_reduce, ring_seconds, strong_efficiency, weak_efficiency,
+        ring_all_reduce, strong_efficiency, weak_efficiency,
     },
     train::{
         Config,
@@ -122,19 +116,9 @@ impl<'a> Work<'a> {
         Ok(Self { args, forest, chosen })
     }
 
-    /// The size of the network's gradients.
-    pub fn gradient_bytes(&self) -> Result<usize> {
-        let network = self.forest.config.network(self.forest.data.species.len());
-        let model = PointNet::new(&network, &Device::Cpu, DType::F32, 0)?;
-        Ok(model.param_count() * size_of::<f32>())
-    }
-
     /// Measures ranks that are threads.
     pub fn threads(&self) -> Result<Engine> {
-        let name = self.args.link.map_or("threads".into(), |link| {
-            format!("threads, whose gradients cross an emulated link of {link} GB/s")
-        });
-        let mut engine = self.baselines(name)?;
+        let mut engine = self.baselines("threads".into())?;
         for &ranks in self.args.ranks.iter().filter(|&&ranks| ranks > 1) {
             self.scaled(ranks, &mut engine, Start::Threads)?;
             for bytes in sizes() {
@@ -235,10 +219,8 @@ impl<'a> Work<'a> {
         config.validate()?;
         let records = self.forest.split.train.iter().cycle();
         let records: Vec<usize> = records.take(batch * self.args.steps).copied().collect();
-        let link = self.args.link.map(|bandwidth| self.args.cost(bandwidth));
         let functions = RankFunctions {
             overlap,
-            all_reduce: link.map_or_else(|| Algorithm::Ring.function(), slowed),
             ..RankFunctions::default()
         };
         let data = (&self.forest.data, &*records);
@@ -269,23 +251,4 @@ impl Engine {
             ..self
         })
     }
-
-    /// The cost of a message.
-    pub fn cost(&self) -> Cost {
-        Cost {
-            alpha: 1e-6 * self.alpha_us,
-            beta: 1e-9 * self.beta_ns,
-        }
-    }
-}
-
-/// A ring that takes at least as long as over a link of cost `cost`; it waits without using a core, as for a network card.
-fn slowed(cost: Cost) -> AllReduce {
-    Arc::new(move |link, data| {
-        let began = Instant::now();
-        ring_all_reduce(link, data)?;
-        let seconds = ring_seconds(link.world_size(), size_of_val(data) as f64, cost);
-        thread::sleep(Duration::from_secs_f64(seconds).saturating_sub(began.elapsed()));
-        Ok(())
-    })
 }

@@ -1,27 +1,25 @@
-//! `canopy bench scale`: steps and all-reduces of 1 to N ranks, the cost of messages, and what follows for other links and more
-//! ranks.
+//! `canopy bench scale`: steps and all-reduces of 1 to N ranks, and the cost of messages.
 
 mod measure;
-mod predict;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
+use clap::builder::RangedU64ValueParser;
 use serde::Serialize;
 
 use crate::{
     cli::{
         collective::{self, Collective},
         launcher,
+        options::at_least,
         table::show,
     },
     device,
     model::Kind,
-    parallel::Cost,
     train::{choice, machine},
 };
 use measure::{Engine, Work};
-use predict::Predicted;
 
 /// Options of `canopy bench scale`.
 #[derive(Clone, Debug, clap::Args)]
@@ -29,12 +27,12 @@ use predict::Predicted;
 Each rank has one thread, so with more ranks than cores the ranks share cores, and the efficiency falls for that reason.
 Ranks are threads, or the processes of mpirun or srun. With --collective nccl these train on GPUs, otherwise on the CPU:
   canopy bench scale --ranks 1,2
-  canopy bench scale --ranks 1,2 --link 0.125
   mpirun -n 8 canopy bench scale
   mpirun -n 4 canopy bench scale --collective nccl --batch 256")]
 pub struct Args {
     /// Numbers of ranks to measure; the baseline is always one rank
-    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…")]
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4", value_name = "N,…",
+          value_parser = RangedU64ValueParser::<usize>::new().range(1..=64))]
     ranks: Vec<usize>,
     /// Network
     #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["full", "vanilla"]))]
@@ -43,24 +41,17 @@ pub struct Args {
     #[arg(long, default_value_t = 256, value_name = "N")]
     points: usize,
     /// Clouds per rank; in strong scaling, the batch size is this times the largest number of ranks
-    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(long, default_value_t = 8, value_parser = at_least(2), value_name = "N")]
     batch: usize,
     /// Divide the width of every hidden layer
     #[arg(long, default_value_t = 1, value_name = "N")]
     width: usize,
     /// Steps in each of two epochs; the fastest step counts
-    #[arg(long, default_value_t = 6, value_name = "N")]
+    #[arg(long, default_value_t = 6, value_parser = at_least(1), value_name = "N")]
     steps: usize,
     /// Repetitions of each all-reduce, of which the median counts
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    #[arg(long, default_value_t = 50, value_parser = at_least(1), value_name = "N")]
     repeats: usize,
-    /// Let ranks that are threads wait as if their messages crossed a link of this bandwidth, and of --latency, GB/s: shows
-    /// what overlap hides
-    #[arg(long, value_name = "GB/S")]
-    link: Option<f64>,
-    /// Latency of a message over --link and over the links of the predictions, in µs
-    #[arg(long, default_value_t = 5.0, value_name = "US")]
-    latency: f64,
     /// What carries the messages between processes [default: mpi]
     #[arg(long, value_name = "ENGINE")]
     collective: Option<Collective>,
@@ -70,14 +61,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// The cost of a message over a link of this bandwidth in GB/s.
-    fn cost(&self, bandwidth: f64) -> Cost {
-        Cost {
-            alpha: self.latency * 1e-6,
-            beta: 1e-9 / bandwidth,
-        }
-    }
-
     /// The largest number of ranks.
     fn most(&self) -> usize {
         self.ranks.iter().copied().max().unwrap_or(1)
@@ -91,50 +74,12 @@ struct Found {
     cores: usize,
     model: Kind,
     points: usize,
-    gradient_bytes: usize,
     #[serde(flatten)]
     engine: Engine,
-    /// What the predictions assume.
-    assumed: String,
-    /// Weak efficiency, not measured.
-    predicted: Vec<Predicted>,
 }
 
-/// Measures, predicts, and prints the results. One of several processes of a launcher measures these processes.
+/// Measures, and prints the results. One of several processes of a launcher measures these processes.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let link = args.link.unwrap_or(1.0);
-    let ranks = !args.ranks.is_empty() && args.ranks.iter().all(|p| (1..=64).contains(p));
-    let latency = args.latency;
-    for (name, value, fits, expected) in [
-        (
-            "--ranks",
-            format!("{:?}", args.ranks),
-            ranks,
-            "at least one number, each from 1 to 64",
-        ),
-        (
-            "--latency",
-            latency.to_string(),
-            (0.0..1e9).contains(&latency),
-            "at least 0 and below 1e9",
-        ),
-        (
-            "--link",
-            link.to_string(),
-            link > 0.0 && link.is_finite(),
-            "a number above 0",
-        ),
-        ("--batch", args.batch.to_string(), args.batch >= 2, "at least 2"),
-        ("--steps", args.steps.to_string(), args.steps >= 1, "at least 1"),
-        (
-            "--repeats",
-            args.repeats.to_string(),
-            args.repeats >= 1,
-            "at least 1",
-        ),
-    ] {
-        ensure!(fits, "{name} is {value}: expected {expected}");
-    }
     let place = launcher::place()?;
     collective::check(args.collective, place.as_ref())?;
     // Before CUDA: MPI's settings are in the environment.
@@ -163,20 +108,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let Some(engine) = engine else {
         return Ok(ExitCode::SUCCESS);
     };
-    let bytes = work.gradient_bytes()?;
     let found = Found {
         bench: "scale",
         processor: machine::processor(),
         cores: rayon::current_num_threads(),
         model: args.model,
         points: args.points,
-        gradient_bytes: bytes,
-        assumed: format!(
-            "weak efficiency of this step without overlap, and with full overlap, of the faster of ring and tree; \
-             links at their peak rates, with a latency of {} µs",
-            args.latency
-        ),
-        predicted: predict::all(bytes as f64, &engine, &|rate| args.cost(rate)),
         engine,
     };
     show(&found, args.json)?;
