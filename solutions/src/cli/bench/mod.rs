@@ -36,11 +36,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Speed of a training step: loader, forward pass, backward pass, optimizer
+    /// Speed of a training step: forward pass, backward pass, optimizer
     Train(Options),
     /// Speed of inference: the forward pass with running statistics
     Infer(Options),
-    /// Scaling over ranks that are threads or processes, their all-reduces and messages
+    /// Scaling over ranks that are threads or processes
     Scale(scale::Args),
 }
 
@@ -68,9 +68,6 @@ pub struct Options {
     /// Rounds; each runs canopy, then PyTorch
     #[arg(long, default_value_t = 2, value_parser = at_least(1), value_name = "N")]
     rounds: usize,
-    /// Loader threads
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    workers: usize,
     /// Format of the matrix products. Unless it is fp32, each round also measures fp32 on a CPU, and PyTorch runs bf16 under
     /// autocast
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]))]
@@ -78,7 +75,7 @@ pub struct Options {
     /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting, over a batch that is on the device
+    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting
     #[arg(long, default_value = "cpu", value_name = "NAME")]
     device: String,
     /// First measure a matrix product and a copy, and compute the time that a step needs at least
@@ -134,7 +131,6 @@ struct Found {
     low_precision: Option<String>,
     /// The step in fp32, measured in the same rounds, if the format is another one.
     fp32_total_ms: Option<f64>,
-    loader_ms: f64,
     forward_ms: f64,
     backward_ms: f64,
     optimizer_ms: f64,
@@ -187,7 +183,7 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
     }
     let of_part =
         |times: &Times, part: usize| median(&times.iter().map(|step| step[part]).collect::<Vec<_>>());
-    let total = of_part(&ours, 4);
+    let total = of_part(&ours, 3);
     let filter = filter_counts();
     Ok(Found {
         bench: if train { "train" } else { "infer" },
@@ -201,13 +197,12 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         plain: options.plain,
         precision: options.precision,
         low_precision: options.precision.description(device, options.plain),
-        fp32_total_ms: is_low.then(|| of_part(&fp32, 4)),
-        loader_ms: of_part(&ours, 0),
-        forward_ms: of_part(&ours, 1),
-        backward_ms: of_part(&ours, 2),
-        optimizer_ms: of_part(&ours, 3),
+        fp32_total_ms: is_low.then(|| of_part(&fp32, 3)),
+        forward_ms: of_part(&ours, 0),
+        backward_ms: of_part(&ours, 1),
+        optimizer_ms: of_part(&ours, 2),
         total_ms: total,
-        all_totals_ms: ours.iter().map(|step| step[4]).collect(),
+        all_totals_ms: ours.iter().map(|step| step[3]).collect(),
         clouds_per_second: options.batch as f64 / total * 1e3,
         peak_memory_mib: peak,
         memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),
