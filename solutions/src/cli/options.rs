@@ -1,11 +1,27 @@
-//! The settings of a run that the command line or a TOML file gives; the others keep their defaults.
+//! The settings of a run that the command line or a TOML file gives; the others keep their defaults. Numbers of options.
 
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind, parser::ValueSource};
+use clap::{
+    ArgMatches, Args, Command, FromArgMatches, builder::RangedU64ValueParser, error::ErrorKind,
+    parser::ValueSource,
+};
 
 use crate::train::{Config, OF_A_RESUMED_RUN};
+
+/// Parses a count that must be at least `least`.
+pub fn at_least(least: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least..)
+}
+
+/// Parses a number that must be in range, which NaN is not.
+pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("expected a number from {least} up to {most:e}")),
+    }
+}
 
 /// Settings as a TOML table with the keys of [`Config`].
 #[derive(Clone, Debug, Default)]

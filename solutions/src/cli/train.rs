@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use anyhow::{Result, ensure};
@@ -65,8 +66,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Log the machine's utilisation to monitor.csv in the run's folder; sampling interval in seconds
-    #[arg(long, value_name = "S", help_heading = "Profiling")]
-    monitor: Option<f64>,
+    #[arg(long, value_name = "S", value_parser = monitor::interval, help_heading = "Profiling")]
+    monitor: Option<Duration>,
     /// What carries the messages between ranks [default: NCCL between GPUs if built with it, otherwise MPI; threads of one
     /// process need neither]
     #[arg(long, value_name = "ENGINE", help_heading = "Ranks")]
@@ -123,9 +124,8 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     };
     let path = trainer.folder.path().display().to_string();
     let folder = trainer.folder.path().to_owned();
-    let monitor = args.monitor.map(|s| -> Result<_> {
-        Log::open(&folder.join("monitor.csv"), true)?.in_background(monitor::interval(s)?)
-    });
+    let log = |interval| Log::open(&folder.join("monitor.csv"), true)?.in_background(interval);
+    let monitor = args.monitor.map(log);
     let monitor = monitor.transpose()?;
     let recording = args.profiling.start(trainer.device())?;
     let outcome = trainer.run(&stop)?;
@@ -143,7 +143,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         eprintln!("{line}");
     }
     print_memory(&trainer);
-    let command = command_line(&trainer.config);
+    let command = format!("canopy train --config {path}/config.toml");
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
     if args.json {
@@ -301,37 +301,4 @@ fn introduce(
     }
     eprintln!("writing to {}", folder.path().display());
     Ok(())
-}
-
-/// Returns the command that repeats the run: the preset with the fewest differing settings, and those settings.
-fn command_line(config: &Config) -> String {
-    let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
-    let own = table(config);
-    let [quick, full] = ["quick", "full"].map(|name| -> Vec<String> {
-        let base = Config::preset(name).map(|c| table(&c)).unwrap_or_default();
-        let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
-        differs.map(|(k, v)| format!(" --{k} {}", argument(v))).collect()
-    });
-    match full.len() < quick.len() {
-        true => format!("canopy train --preset full{}", full.concat()),
-        false => format!("canopy train{}", quick.concat()),
-    }
-}
-
-fn argument(value: &toml::Value) -> String {
-    let text = match value {
-        toml::Value::String(s) => s.clone(),
-        toml::Value::Array(a) => a
-            .iter()
-            .filter_map(toml::Value::as_str)
-            .collect::<Vec<_>>()
-            .join(","),
-        other => other.to_string(),
-    };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/,:+=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

@@ -3,7 +3,6 @@
 mod bound;
 mod measure;
 mod peer;
-mod print;
 mod scale;
 
 use std::path::PathBuf;
@@ -12,6 +11,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
+use super::{options::at_least, table::show};
 use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
@@ -23,7 +23,7 @@ use crate::train::{
     memory::{in_use, reset_peak},
 };
 use bound::Bound;
-use candle_core::{DType, Device};
+use candle_core::Device;
 use measure::{Bench, Times};
 use peer::Peer;
 
@@ -36,11 +36,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Speed of a training step: loader, forward pass, backward pass, optimizer
+    /// Speed of a training step: forward pass, backward pass, optimizer
     Train(Options),
     /// Speed of inference: the forward pass with running statistics
     Infer(Options),
-    /// Scaling over ranks that are threads and processes, their all-reduces and messages, and predictions for other links
+    /// Scaling over ranks that are threads or processes
     Scale(scale::Args),
 }
 
@@ -54,23 +54,20 @@ pub struct Options {
     #[arg(long, default_value = "full", value_parser = choice::<Kind>(&["full", "vanilla"]))]
     model: Kind,
     /// Points per cloud
-    #[arg(long, default_value_t = 1024, value_name = "N")]
+    #[arg(long, default_value_t = 1024, value_parser = at_least(1), value_name = "N")]
     points: usize,
     /// Clouds per batch
-    #[arg(long, default_value_t = 32, value_name = "N")]
+    #[arg(long, default_value_t = 32, value_parser = at_least(1), value_name = "N")]
     batch: usize,
     /// Number of classes
-    #[arg(long, default_value_t = 7, value_name = "N")]
+    #[arg(long, default_value_t = 7, value_parser = at_least(1), value_name = "N")]
     classes: usize,
     /// Timed steps per round, after one untimed step
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(long, default_value_t = 5, value_parser = at_least(1), value_name = "N")]
     repeats: usize,
     /// Rounds; each runs canopy, then PyTorch
-    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(long, default_value_t = 2, value_parser = at_least(1), value_name = "N")]
     rounds: usize,
-    /// Loader threads
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    workers: usize,
     /// Format of the matrix products. Unless it is fp32, each round also measures fp32 on a CPU, and PyTorch runs bf16 under
     /// autocast
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]))]
@@ -78,7 +75,7 @@ pub struct Options {
     /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting, over a batch that is on the device
+    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting
     #[arg(long, default_value = "cpu", value_name = "NAME")]
     device: String,
     /// First measure a matrix product and a copy, and compute the time that a step needs at least
@@ -102,25 +99,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Infer(options) => (false, options),
         What::Scale(args) => return scale::run(args),
     };
-    for (name, value, least) in [
-        ("--points", options.points, 1),
-        ("--batch", options.batch, 1 + usize::from(train)),
-        ("--classes", options.classes, 1),
-        ("--repeats", options.repeats, 1),
-        ("--rounds", options.rounds, 1),
-    ] {
-        ensure!(value >= least, "{name} must be at least {least}, it is {value}");
-    }
+    ensure!(
+        options.batch >= 1 + usize::from(train),
+        "--batch must be at least 2 in training, it is {}",
+        options.batch
+    );
     let device = device::choose(&options.device)?.device;
     ensure!(
         options.python.is_none() || device.is_cpu(),
         "--python is for the CPU; tests/gpu/run.sh measures PyTorch on a GPU"
     );
-    let found = collect(train, options, &device)?;
-    match options.json {
-        true => say!("{}", serde_json::to_string_pretty(&found)?),
-        false => print::print(&found)?,
-    }
+    show(&collect(train, options, &device)?, options.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -142,7 +131,6 @@ struct Found {
     low_precision: Option<String>,
     /// The step in fp32, measured in the same rounds, if the format is another one.
     fp32_total_ms: Option<f64>,
-    loader_ms: f64,
     forward_ms: f64,
     backward_ms: f64,
     optimizer_ms: f64,
@@ -153,16 +141,19 @@ struct Found {
     peak_memory_mib: Option<f64>,
     /// Memory of tensors after a tenth of a round's steps, and after all.
     memory_mib: Option<[f64; 2]>,
-    /// Arithmetic that the fused operators need, whichever operators ran.
-    gflop: f64,
-    gflop_per_second: f64,
-    /// How the widest layers' maxima were found, and what the filter did.
-    filter: Filter,
-    candidates_each: f64,
-    fallback_share: f64,
-    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 in f32, measured in this run.
-    matmul_gflop_per_second: f64,
+    /// How the fused operators found the widest layers' maxima on the CPU.
+    filter: Option<Filtered>,
     pytorch: Vec<Peer>,
+}
+
+/// What the filter did.
+#[derive(Debug, Serialize)]
+struct Filtered {
+    unit: Filter,
+    /// Rows that were computed in f32, in blocks of 8.
+    rows_per_channel: f64,
+    /// Maxima that were computed without the filter.
+    fallback_share: f64,
 }
 
 fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
@@ -190,13 +181,10 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
             }
         }
     }
-    let gflop = bound::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
     let of_part =
         |times: &Times, part: usize| median(&times.iter().map(|step| step[part]).collect::<Vec<_>>());
-    let total = of_part(&ours, 4);
+    let total = of_part(&ours, 3);
     let filter = filter_counts();
-    // The widest layer.
-    let product = bound::product_flops([32_768, 128, 1024], DType::F32, device)?;
     Ok(Found {
         bench: if train { "train" } else { "infer" },
         model: options.model,
@@ -209,22 +197,20 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         plain: options.plain,
         precision: options.precision,
         low_precision: options.precision.description(device, options.plain),
-        fp32_total_ms: is_low.then(|| of_part(&fp32, 4)),
-        loader_ms: of_part(&ours, 0),
-        forward_ms: of_part(&ours, 1),
-        backward_ms: of_part(&ours, 2),
-        optimizer_ms: of_part(&ours, 3),
+        fp32_total_ms: is_low.then(|| of_part(&fp32, 3)),
+        forward_ms: of_part(&ours, 0),
+        backward_ms: of_part(&ours, 1),
+        optimizer_ms: of_part(&ours, 2),
         total_ms: total,
-        all_totals_ms: ours.iter().map(|step| step[4]).collect(),
+        all_totals_ms: ours.iter().map(|step| step[3]).collect(),
         clouds_per_second: options.batch as f64 / total * 1e3,
         peak_memory_mib: peak,
         memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),
-        gflop,
-        gflop_per_second: gflop / total * 1e3,
-        filter: Filter::current(),
-        candidates_each: filter.candidates_each(),
-        fallback_share: filter.fallback_share(),
-        matmul_gflop_per_second: product / 1e9,
+        filter: (device.is_cpu() && !options.plain).then(|| Filtered {
+            unit: Filter::current(),
+            rows_per_channel: filter.candidates_each(),
+            fallback_share: filter.fallback_share(),
+        }),
         pytorch: pytorch.into_iter().map(|peer| peer.beside(total)).collect(),
     })
 }

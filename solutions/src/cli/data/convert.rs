@@ -10,20 +10,21 @@ use anyhow::{Context, Result, ensure};
 use canopy_data::{
     atomic,
     formats::{self, Format, Invalid, Options, Reader},
-    import, shard,
+    import,
 };
 use indicatif::HumanCount;
 
 use super::{
-    export,
+    export, open,
     progress::{Progress, Stopped},
 };
+use crate::train::BUILTIN;
 
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards or `builtin` becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 
@@ -32,7 +33,7 @@ Examples:
   canopy data convert scans/ as-laz/ --to laz
   canopy data convert stpctls/ trees/ --to las")]
 pub struct Args {
-    /// A point file, a folder of point files, or a folder of shards
+    /// A point file, a folder of point files, a folder of shards, or `builtin`
     input: PathBuf,
     /// The file or folder to write
     output: PathBuf,
@@ -56,7 +57,6 @@ pub struct Args {
 /// Converts files.
 pub fn run(args: &Args) -> Result<()> {
     let (input, output) = (&args.input, &args.output);
-    ensure!(input.exists(), "{}: no such file or folder", input.display());
     let ending = args.to.as_deref().unwrap_or("laz");
     let format = args
         .to
@@ -67,9 +67,10 @@ pub fn run(args: &Args) -> Result<()> {
         resolution: args.resolution,
         ..Options::default()
     };
-    if input.join("dataset.json").is_file() {
-        return export::files(&shard::open(input)?, output, ending, &options);
+    if input == Path::new(BUILTIN) || input.join("dataset.json").is_file() {
+        return export::files(&open::any(input)?, output, ending, &options);
     }
+    ensure!(input.exists(), "{}: no such file or folder", input.display());
     let is_folder = input.is_dir();
     let pairs = match is_folder {
         true => targets(args, ending)?,
@@ -86,7 +87,7 @@ pub fn run(args: &Args) -> Result<()> {
     let (mut counts, mut failed) = ([0, 0], 0);
     for (i, (from, to)) in pairs.iter().enumerate() {
         let mut report = |done, total| match is_folder {
-            true => progress.items(i, pairs.len()),
+            true => progress.at(i, pairs.len()),
             false => progress.at(done, total),
         };
         match one(args, from, to, &options, &mut report) {
@@ -123,7 +124,7 @@ fn one(
     from: &Path,
     to: &Path,
     options: &Options,
-    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<[u64; 2]> {
     let invalid = match args.drop_invalid {
         true => Invalid::Drop,
@@ -132,8 +133,10 @@ fn one(
     let mut reader = formats::open_with(from, invalid)?;
     let parent = atomic::parent(to);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let total = Reader::count(&reader);
-    let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
+    let total = Reader::count(&reader).unwrap_or(0) as usize;
+    let points = formats::convert(&mut reader, to, options, &mut |done| {
+        progress(done as usize, total)
+    })?;
     for warning in reader.warnings() {
         eprintln!("warning: {}: {warning}", from.display());
     }

@@ -40,7 +40,7 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
         for some in all.chunks(AT_ONCE) {
             let written: Result<Vec<u64>> = some.par_iter().map(write).collect();
             points += written?.iter().sum::<u64>();
-            progress.items(some[some.len() - 1] + 1, data.len())?;
+            progress.at(some[some.len() - 1] + 1, data.len())?;
         }
         labels(data, &names, &temp.join("labels.csv"))?;
         Ok(points)

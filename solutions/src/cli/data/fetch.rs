@@ -83,7 +83,7 @@ fn list(json: bool) -> Result<()> {
         say!("{:#}", json!(fetch::catalogue()));
         return Ok(());
     }
-    let mut table = Table::new(["name", "licence", "size"]);
+    let mut table = Table::new("name", ["licence", "size"]);
     for entry in fetch::catalogue() {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
         let size = match bytes {
@@ -91,7 +91,7 @@ fn list(json: bool) -> Result<()> {
             bytes => HumanBytes(bytes).to_string(),
         };
         let licence = Some(entry.licence).filter(|licence| !licence.is_empty());
-        table.row([entry.name, licence.unwrap_or("unknown: see its page"), &size]);
+        table.row(entry.name, [licence.unwrap_or("unknown: see its page"), &size]);
     }
     table.print()?;
     say!("\nfetch one: canopy data fetch NAME");

@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<()> {
     notes.iter().for_each(|note| eprintln!("  {note}"));
     let progress = Progress::new("importing");
     let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |done, total| {
-        progress.items(done, total)
+        progress.at(done, total)
     })?;
     drop(progress);
     report.damaged.iter().for_each(|d| eprintln!("left out: {d}"));

@@ -12,7 +12,7 @@ use canopy_data::{
     shard,
 };
 use rayon::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{import::files, progress::Progress};
 use crate::cli::table::show;
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<()> {
                 if i > 0 {
                     say!();
                 }
-                show(&with_extents(&value), false)?;
+                show(&value, false)?;
             }
             Err(e) => {
                 failed += 1;
@@ -68,27 +68,6 @@ pub fn run(args: &Args) -> Result<()> {
     }
     ensure!(failed == 0, "{failed} of {} could not be read", args.paths.len());
     Ok(())
-}
-
-/// With a text for each axis in the place of the bounding box.
-fn with_extents(value: &Value) -> Value {
-    let fields = value.as_object().into_iter().flatten();
-    let shown =
-        fields.flat_map(
-            |(name, field)| match serde_json::from_value::<[[f64; 3]; 2]>(field.clone()) {
-                Ok([low, high]) if name == "bounds" => extents(low, high),
-                _ => vec![(name.clone(), field.clone())],
-            },
-        );
-    shown.collect::<Map<_, _>>().into()
-}
-
-fn extents(low: [f64; 3], high: [f64; 3]) -> Vec<(String, Value)> {
-    let axis = |i: usize| {
-        let text = format!("{:.3} to {:.3} ({:.3})", low[i], high[i], high[i] - low[i]);
-        (["x", "y", "z"][i].to_owned(), text.into())
-    };
-    (0..3).map(axis).collect()
 }
 
 fn one(path: &Path, check: bool) -> Result<Value> {
@@ -136,7 +115,7 @@ fn set(path: &Path, data: &Dataset) -> Result<Value> {
         let count = |&i: &usize| -> Result<u64> { Ok(data.cloud(i)?.len() as u64) };
         let counted: Result<Vec<u64>> = some.par_iter().map(count).collect();
         points.extend(counted?);
-        progress.items(points.len(), data.len())?;
+        progress.at(points.len(), data.len())?;
     }
     drop(progress);
     points.sort_unstable();
@@ -181,7 +160,7 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
 fn decode(plan: &Plan) -> Result<Report> {
     let progress = Progress::new("decoding");
     import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |done, total| {
-        progress.items(done, total)
+        progress.at(done, total)
     })
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    iter,
     path::{Path, PathBuf},
 };
 
@@ -83,12 +82,12 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     say!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
-    let mut table = Table::new(iter::once("species").chain(parts.iter().map(|p| p.0.as_str())));
+    let mut table = Table::new("species", parts.iter().map(|p| &p.0));
     for (s, name) in data.species.iter().enumerate() {
-        table.named(name, counts.iter().map(|c| c[s]));
+        table.row(name, counts.iter().map(|c| c[s]));
     }
-    table.named("scans", parts.iter().map(|p| p.1.len()));
-    table.named("plots", parts.iter().map(|p| plots(&data, &p.1).len()));
+    table.row("scans", parts.iter().map(|p| p.1.len()));
+    table.row("plots", parts.iter().map(|p| plots(&data, &p.1).len()));
     table.print()
 }
 

@@ -79,7 +79,7 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
             continue;
         }
         taken[record.species] += 1;
-        progress.at(shown.len() as u64, None)?;
+        progress.at(shown.len(), 0)?;
         let species = &data.species[record.species];
         let title = format!("{species}, {}", record.tree);
         shown.push((title, Some(species.clone()), thinned(&data.cloud(i)?, points)));
