@@ -24,7 +24,7 @@ use crate::{
         Config,
         ranks::{
             RankFunctions,
-            measure::{ShortRun, Start, short_run_on},
+            measure::{ShortRun, Start, short_run},
         },
         short::Forest,
     },
@@ -242,7 +242,7 @@ impl<'a> Work<'a> {
             ..RankFunctions::default()
         };
         let data = (&self.forest.data, &*records);
-        short_run_on(self.chosen.clone(), &config, data, functions, start)
+        short_run(self.chosen.clone(), &config, data, functions, start)
     }
 }
 
