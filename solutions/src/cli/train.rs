@@ -21,7 +21,6 @@ use crate::{
     parallel::{Place, Processes},
     profile::monitor::Log,
     report,
-    shard::Stage,
     train::{
         BUILTIN, Config, Outcome, RunFolder, Target, Trainer, checkpoint, data, free_name,
         ranks::RankFunctions, summary,
@@ -142,7 +141,9 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     if let Some(line) = trainer.rank_stats.line() {
         eprintln!("{line}");
     }
-    print_memory(&trainer);
+    if let Some(memory) = trainer.rank_stats.memory.filter(|_| trainer.config.zero > 0) {
+        eprintln!("{}", memory.line());
+    }
     let command = format!("canopy train --config {path}/config.toml");
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
@@ -156,20 +157,6 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         say!("{}", summary::text(&report, &path).trim_end());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints what the ranks keep: counted, predicted and, if they are processes, measured.
-fn print_memory(trainer: &Trainer) {
-    let (zero, stats) = (trainer.config.zero, &trainer.rank_stats);
-    // Without ZeRO and without a measurement there is nothing to compare.
-    let (Some(memory), true) = (&stats.memory, zero > 0 || stats.allocated.is_some()) else {
-        return;
-    };
-    let stage = Stage::ALL[usize::from(zero)];
-    eprintln!("{}", memory.line(stage, trainer.config.ranks as u64));
-    if let Some(allocated) = &stats.allocated {
-        eprintln!("{}", allocated.line());
-    }
 }
 
 fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {

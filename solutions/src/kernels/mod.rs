@@ -63,7 +63,7 @@ pub use mlp::{shared_mlp, shared_mlp_max};
 pub use neuron::neuron;
 pub use operators::each;
 pub use plain::{max_points, shared_layer};
-pub use pool::{idle_bytes, release_buffers};
+pub use pool::release_buffers;
 pub use ranks::{Share, SumOverRanks};
 pub use residence::{fill, release};
 pub use tape::{Gradients, Reverse, backward, backward_with};
