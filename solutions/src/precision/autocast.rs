@@ -7,8 +7,8 @@ use candle_core::{DType, Result, Tensor};
 pub use crate::kernels::Operator;
 use crate::kernels::{Lowering, Pass};
 
-use super::emulate::{Border, Emulation, GradientCensus};
 use super::Format;
+use super::emulate::{Border, Emulation, GradientCensus};
 
 // ANCHOR: Casting
 /// How an operator's inputs are cast.

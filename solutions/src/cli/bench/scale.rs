@@ -20,7 +20,7 @@ use crate::{
         Config, choice, machine,
         ranks::{
             RankFunctions,
-            measure::{ShortRun, Start, short_run_on},
+            measure::{ShortRun, Start, short_run},
         },
         short::Forest,
     },
@@ -243,6 +243,6 @@ impl Work<'_> {
             ..RankFunctions::default()
         };
         let data = (&self.forest.data, &*records);
-        short_run_on(self.chosen.clone(), &config, data, functions, start)
+        short_run(self.chosen.clone(), &config, data, functions, start)
     }
 }

@@ -120,7 +120,6 @@ impl Trainer {
         this.scaler = self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone()));
         this.progress = self.progress.clone();
         this.functions = self.functions.clone();
-        this.todo.clone_from(&self.todo);
         Ok(this)
     }
 

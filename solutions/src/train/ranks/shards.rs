@@ -16,7 +16,7 @@ use crate::{
     optim::{Optimizer, Slices, Whole},
     parallel::{chunk, part_like},
     shard::{Sharded, slices_of_rank},
-    train::{Config, OptimizerStep, master::build_optimizer},
+    train::{Config, master::build_optimizer},
 };
 
 /// The model's parameters, and this rank's slices of them, which its optimizer updates.
