@@ -90,23 +90,14 @@ fn random_rows() {
 }
 
 #[test]
-fn gamma_of_zero_and_below_and_columns_of_zeros() {
-    let mut l = weights(|w| {
-        w[32 * 7..32 * 9].fill(0.0);
-        w[32 * 12..32 * 13].fill(-0.0);
-    });
-    let gamma: Vec<f64> = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
-    l.gamma = Tensor::from_vec(gamma, 64, &Device::Cpu).unwrap();
-    layers_unchanged(&rows(900, 32, |_, _, v| v.max(0.0)), &[l], 3, "gamma");
+fn all_rows_equal() {
+    let equal = rows(600, 32, |_, c, _| 0.3 + 0.01 * c as f64);
+    let did = layers_unchanged(&equal, &[layer(5, 32, 64, true)], 2, "all rows equal");
+    assert!(did.candidates >= 600 * 64, "all rows are candidates");
 }
 
 #[test]
-fn near_ties_equal_rows_and_equal_values() {
-    let l = [layer(5, 32, 64, true)];
-    let value = |c: usize| 0.3 + 0.01 * c as f64;
-    let equal = rows(600, 32, |_, c, _| value(c));
-    let did = layers_unchanged(&equal, &l, 2, "all rows equal");
-    assert!(did.candidates >= 600 * 64, "all rows are candidates");
+fn ties_zeros_and_values_and_weights_of_any_size() {
     let step = f64::from(f32::EPSILON) / 4.0;
     let ulp = |r: usize, c: usize| f64::from(u8::from(r * 7 % 600 == c)) * step;
     let few = |r: usize, c: usize, v: f64| {
@@ -118,58 +109,54 @@ fn near_ties_equal_rows_and_equal_values() {
         }
     };
     let twice = |r: usize, c: usize| (((r % 150) * 31 + c * 17) % 101) as f64 / 101.0;
-    for (x, what) in [
-        (rows(600, 32, |r, c, _| value(c) + ulp(r, c)), "last bits"),
-        (rows(600, 32, few), "near ties among few rows"),
-        (rows(600, 32, |r, c, _| twice(r, c)), "every row is there twice"),
-    ] {
-        layers_unchanged(&x, &l, 2, what);
-    }
-}
-
-#[test]
-fn outliers_and_magnitudes_at_the_ends_of_the_range() {
-    let l = [layer(5, 32, 64, true)];
-    let outlier = |r, c, v: f64| if (r, c) == (37, 5) { 1e7 } else { v.max(0.0) };
-    layers_unchanged(&rows(600, 32, outlier), &l, 2, "an outlier");
-    let mixed = rows(600, 32, |r, _, v| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149));
-    layers_unchanged(&mixed, &l, 2, "rows of all magnitudes");
+    let one = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
+    let mut inputs = vec![
+        (
+            "last bits".to_owned(),
+            rows(600, 32, |r, c, _| 0.3 + 0.01 * c as f64 + ulp(r, c)),
+        ),
+        ("near ties among few rows".into(), rows(600, 32, few)),
+        ("every row twice".into(), rows(600, 32, |r, c, _| twice(r, c))),
+        ("negative values".into(), random(3, &[600, 32])),
+        (
+            "negative zeros".into(),
+            rows(600, 32, |_, _, v| if v < 0.0 { -0.0 } else { v }),
+        ),
+        ("zeros".into(), rows(600, 32, |_, _, _| 0.0)),
+        ("one value a row".into(), rows(600, 32, one)),
+        (
+            "rows of all magnitudes".into(),
+            rows(600, 32, |r, _, v| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149)),
+        ),
+    ];
     for power in [-149, -130, -100, -60, -40, -39, 39, 41, 60, 120, 126] {
         let x = rows(600, 32, |_, _, v| v.max(0.0) * 2_f64.powi(power));
-        layers_unchanged(&x, &l, 2, &format!("2^{power}"));
+        inputs.push((format!("2^{power}"), x));
     }
+    for odd in [1e7, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let value = |r, c, v: f64| if (r, c) == (37, 5) { odd } else { v.max(0.0) };
+        inputs.push((format!("one value of {odd}"), rows(600, 32, value)));
+    }
+    for (what, x) in inputs {
+        layers_unchanged(&x, &[layer(5, 32, 64, true)], 2, &what);
+    }
+
+    let mut gamma = weights(|w| {
+        w[32 * 7..32 * 9].fill(0.0);
+        w[32 * 12..32 * 13].fill(-0.0);
+    });
+    let values: Vec<f64> = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
+    gamma.gamma = Tensor::from_vec(values, 64, &Device::Cpu).unwrap();
+    let mut layers = vec![("columns of zeros, gamma of zero and below".to_owned(), gamma)];
     for power in [-140, -60, 60] {
         let l = weights(|w| w[..32 * 3].iter_mut().for_each(|w| *w *= 2_f64.powi(power)));
-        let x = rows(600, 32, |_, _, v| v.max(0.0));
-        layers_unchanged(&x, &[l], 2, &format!("weights of 2^{power}"));
+        layers.push((format!("weights of 2^{power}"), l));
     }
-}
-
-#[test]
-fn negative_values_negative_zeros_and_zeros() {
-    let l = [layer(5, 32, 64, true)];
-    let one = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
-    for (x, what) in [
-        (random(3, &[600, 32]), "negative values"),
-        (
-            rows(600, 32, |_, _, v| if v < 0.0 { -0.0 } else { v }),
-            "negative zeros",
-        ),
-        (rows(600, 32, |_, _, _| 0.0), "zeros"),
-        (rows(600, 32, one), "one value a row"),
-    ] {
-        layers_unchanged(&x, &l, 2, what);
-    }
-}
-
-#[test]
-fn non_finite_values() {
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let value = |r, c, v: f64| if (r, c) == (37, 5) { odd } else { v.max(0.0) };
-        let x = rows(600, 32, value);
-        layers_unchanged(&x, &[layer(5, 32, 64, true)], 2, &format!("{odd}"));
-        let x = rows(600, 32, |_, _, v| v.max(0.0));
-        layers_unchanged(&x, &[weights(|w| w[77] = odd)], 2, &format!("a weight of {odd}"));
+        layers.push((format!("a weight of {odd}"), weights(|w| w[77] = odd)));
+    }
+    for (what, l) in layers {
+        layers_unchanged(&rows(900, 32, |_, _, v| v.max(0.0)), &[l], 3, &what);
     }
 }
 

@@ -4,8 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy_data::{Philox, Purpose};
 
 use super::device::Target;
-use super::values::{Values, fused};
-use super::{Operator, Pass};
+use super::{Operator, Pass, with_backward};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
 /// The mask is a function of (seed, step, layer, element) by Philox: the same on every device, and a rank's share of the
@@ -21,17 +20,11 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if let Some(device) = Target::of_pass(pass, x) {
         return device.dropout(x, p, layer, pass);
     }
-    let mask = mask(x.dims(), p, layer, pass);
-    if !fused(pass, &[x]) {
-        return x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?;
-    }
-    let xc = x.contiguous()?;
-    let y = Values::of(&xc)?.iter().zip(&mask).map(|(x, m)| x * m).collect();
-    pass.record(&[x], y, x.dims(), || {
-        Box::new(move |mut g, _| {
-            g.iter_mut().zip(&mask).for_each(|(g, m)| *g *= m);
-            Ok(vec![Some(g)])
-        })
+    let mask = Tensor::from_vec(mask(x.dims(), p, layer, pass), x.shape(), x.device())?;
+    let mask = mask.to_dtype(x.dtype())?;
+    with_backward([x], pass, |[x]| x * &mask, {
+        let mask = mask.clone();
+        move |g| Ok([(g * &mask)?])
     })
 }
 

@@ -131,7 +131,7 @@ impl PointNet {
         ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
     ) -> Result<()> {
         let places = self.places();
-        kernels::backward_with(loss, pass, &mut |var, gradient| {
+        kernels::backward(loss, pass, &mut |var, gradient| {
             places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
         })
     }
