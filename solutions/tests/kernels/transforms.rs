@@ -23,8 +23,8 @@ fn network(k: usize, lengths: &[usize], dtype: DType) -> Result<Outcome> {
         layer(62, k, k, true),
         layer(65, k, 40, true),
         layer(68, 40, 24, true),
-        layer(73, k, 19, false),
-        layer(76, 19, 70, true),
+        layer(73, k, 19, true),
+        layer(76, 19, 70, false),
     ];
     let layers = build(&values, dtype);
     let mlp = as_mlp(&layers);
@@ -48,6 +48,8 @@ fn network(k: usize, lengths: &[usize], dtype: DType) -> Result<Outcome> {
     for (i, g) in all[0].1.iter().enumerate() {
         assert!(real(i / k) || *g == 0.0, "gradient {g} of padding at {i}");
     }
+    // It shifts all clouds alike, which the next layer's batch norm takes back: its gradient is 0, apart from rounding.
+    all.retain(|(name, _)| name != "beta1");
     all.push(("loss".to_owned(), flat(&loss)));
     all.push(("logits".to_owned(), flat(&logits)));
     all.extend(running(&layers));

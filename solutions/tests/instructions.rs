@@ -1,6 +1,7 @@
-//! With every filter that the machine has, outputs and gradients are bit-identical to those without a filter.
+//! Every instruction set and every filter that this machine can run. The wide sets are bit-identical, and so are all filters
+//! to none.
 //!
-//! The choice applies to the whole process, so these tests run in turn.
+//! A choice applies to the whole process, so these tests run in turn.
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
@@ -11,11 +12,13 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{DType, Device, Tensor};
-use canopy::kernels::{Filter, FilterCounts, Pass, filter_counts};
+use canopy::kernels::{Filter, FilterCounts, InstructionSet, Pass, filter_counts};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::OptimConfig;
 use canopy::train::{Loss, short::Learner};
-use common::{Outcome, Values, assert_same_bits, flat, layer, outcome, pass, random, stack};
+use common::{
+    Outcome, Values, assert_same_bits, flat, layer, matches_plain, outcome, pass, random, stack, var,
+};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -199,4 +202,48 @@ fn a_training_with_a_filter_is_bit_identical_to_one_without() {
         let did = unchanged(&format!("{kind}"), || trained(kind));
         assert!(did.iter().all(|did| did.maxima > did.fallbacks), "{did:?}");
     }
+}
+
+/// Weights after three steps of AdamW.
+fn stepped() -> Vec<f64> {
+    let w = var(&random(40, &[37, 11]), DType::F32);
+    let mut adam = OptimConfig::adamw()
+        .build(vec![("w".to_owned(), w.clone())])
+        .unwrap();
+    for step in 0..3 {
+        let gradient = random(50 + step, &[37, 11]).to_dtype(DType::F32).unwrap();
+        adam.step(&[gradient], 1e-2).unwrap();
+    }
+    flat(w.as_tensor())
+}
+
+#[test]
+fn every_instruction_set_matches_plain_and_the_wide_ones_are_bit_identical() {
+    let layers = stack(20, &[3, 19, 40, 67], |_| true);
+    let x = random(3, &[600, 3]);
+    let (mut wide, mut adam) = (Vec::new(), Vec::new());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = InstructionSet::current();
+    for set in InstructionSet::ALL {
+        if set > InstructionSet::widest() {
+            println!("{set:?}: not run, because this machine has no such instructions");
+            continue;
+        }
+        set.choose();
+        assert_eq!(InstructionSet::current(), set);
+        matches_plain(&x, &layers, None, 1e-4);
+        matches_plain(&x, &layers, Some(3), 1e-4);
+        adam.push(stepped());
+        // The base set rounds each product before it adds it; the others do not, and add in the same order.
+        if set > InstructionSet::Base {
+            let pass = pass(true, DType::F32);
+            wide.push(outcome(&x, &layers, Some(3), DType::F32, &pass).unwrap());
+        }
+    }
+    before.choose();
+    assert!(
+        wide.windows(2).all(|pair| pair[0] == pair[1]),
+        "AVX2 and AVX-512 differ"
+    );
+    assert!(adam.windows(2).all(|pair| pair[0] == pair[1]), "AdamW");
 }
