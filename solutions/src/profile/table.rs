@@ -107,7 +107,9 @@ fn rows(cells: &[Vec<String>]) -> Result<Vec<KernelRow>> {
         } else if line.len() < 3 {
             table = None;
         } else if let Some((columns, unit)) = &mut table {
-            let time = columns.iter().position(|c| c == "Time" || total_time(c).is_some());
+            let time = columns
+                .iter()
+                .position(|c| c == "Time" || total_time(c).is_some());
             let neither = "a table with 'Time (%)' has neither 'Total Time (ns)' nor 'Time'";
             let time = time.context(neither).with_context(at)?;
             // Rows of nvprof may be of the host.
@@ -133,7 +135,10 @@ fn row(columns: &[String], line: &[String], time: usize, unit: f64) -> Result<Ke
     // `cuda_gpu_sum` has a column `Category` before `Operation`.
     let name = find(columns, &["Operation"]).or_else(|| find(columns, &["Name"]));
     let name = cell(line, name.context("no column 'Name'")?)?.to_owned();
-    let calls = find(columns, &["Instances", "Count", "Calls", "Num Calls", "Operations"]);
+    let calls = find(
+        columns,
+        &["Instances", "Count", "Calls", "Num Calls", "Operations"],
+    );
     Ok(KernelRow {
         activity: Activity::of(&name),
         name,

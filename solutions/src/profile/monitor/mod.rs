@@ -86,7 +86,11 @@ impl Watch {
             seconds: (self.began.elapsed().as_secs_f64() * 1e3).round() / 1e3,
             ..Sample::default()
         };
-        let mut samples = self.gpus.as_ref().map(|g| gpu::samples(g, &base)).unwrap_or_default();
+        let mut samples = self
+            .gpus
+            .as_ref()
+            .map(|g| gpu::samples(g, &base))
+            .unwrap_or_default();
         samples.extend(self.cpu.as_mut().and_then(|cpu| cpu.sample(&base).ok()));
         samples
     }
