@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             if args.json {
                 say!("{}", serde_json::to_string(sample)?);
             } else {
-                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample));
+                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample)?);
             }
         }
         taken += 1;
@@ -84,18 +84,10 @@ pub fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// The values that a device reports.
-fn values(s: &Sample) -> String {
-    let all = [
-        (s.use_percent, "% busy"),
-        (s.memory_used_mib, "MiB used"),
-        (s.memory_total_mib, "MiB in all"),
-        (s.power_w, "W"),
-        (s.clock_mhz, "MHz"),
-        (s.memory_clock_mhz, "MHz memory"),
-        (s.temperature_c, "°C"),
-    ];
-    let known = all
-        .iter()
-        .filter_map(|(value, unit)| Some(format!("{:.0} {unit}", (*value)?)));
-    known.collect::<Vec<_>>().join(" · ")
+fn values(sample: &Sample) -> Result<String> {
+    let fields = serde_json::to_value(sample)?;
+    let fields = fields.as_object().into_iter().flatten();
+    let known = fields.filter(|(name, value)| *name != "seconds" && value.is_number());
+    let known = known.map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
+    Ok(known.collect::<Vec<_>>().join(" · "))
 }
