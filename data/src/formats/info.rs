@@ -24,31 +24,18 @@ pub struct Info {
     pub bounds: Option<[[f64; 3]; 2]>,
     /// Attributes of the points besides x, y and z.
     pub attributes: Vec<&'static str>,
-    /// The coordinate reference system: WKT or an EPSG code.
-    pub crs: Option<String>,
     /// What the header of a LAS or LAZ file says that its length or its points contradict.
     pub warnings: Vec<String>,
     /// Whether the points were decoded. If not, everything above is only what the header claims.
     pub decoded: bool,
 }
 
-/// Describes the file at `path`. Only the header of LAS and LAZ files is read; other files are decoded.
+/// Describes the file at `path`. Of LAS and LAZ files only the header is read, unless `decode` asks for their points; other files
+/// are always decoded.
 ///
 /// # Errors
 /// Names the file and the place that could not be read.
-pub fn info(path: &Path) -> Result<Info> {
-    describe(path, false)
-}
-
-/// Describes the file at `path` and decodes all its points.
-///
-/// # Errors
-/// Names the file and the place that could not be read.
-pub fn check(path: &Path) -> Result<Info> {
-    describe(path, true)
-}
-
-fn describe(path: &Path, decode: bool) -> Result<Info> {
+pub fn info(path: &Path, decode: bool) -> Result<Info> {
     let named = || path.display().to_string();
     let (mut file, head, bytes) = peek(path).with_context(named)?;
     let mut info = Info {
@@ -59,7 +46,6 @@ fn describe(path: &Path, decode: bool) -> Result<Info> {
         count: 0,
         bounds: None,
         attributes: Vec::new(),
-        crs: None,
         warnings: Vec::new(),
         decoded: true,
     };
@@ -68,7 +54,6 @@ fn describe(path: &Path, decode: bool) -> Result<Info> {
         let version = header.raw.version;
         info.version = Some(format!("{}.{}", version.major, version.minor));
         info.point_format = Some(header.number);
-        info.crs.clone_from(&header.crs);
         if !decode {
             info.count = header.count;
             info.bounds = (header.count > 0).then_some(header.bounds());

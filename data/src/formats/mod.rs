@@ -31,10 +31,9 @@ mod text;
 mod writer;
 
 pub use format::Format;
-pub use info::{Info, check, info};
+pub use info::{Info, info};
 pub use las::hide_decoder_panics;
-pub use points::Invalid;
-pub use reader::{Reader, open, open_with, read};
+pub use reader::{Reader, open, read};
 pub use stream::Grid;
 pub(crate) use text::is_prose;
 pub use writer::{Options, Writer, convert, write};

@@ -12,7 +12,6 @@ use super::{
     Format,
     format::detect,
     las, ply,
-    points::Invalid,
     stream::{Grid, Source},
     text,
 };
@@ -39,11 +38,6 @@ impl Reader {
         self.source.grid()
     }
 
-    /// How many points were dropped so far: see [`Invalid::Drop`].
-    pub fn dropped(&self) -> u64 {
-        self.source.dropped()
-    }
-
     /// Reads the remaining points as one cloud.
     ///
     /// # Errors
@@ -66,19 +60,15 @@ impl Iterator for Reader {
     type Item = Result<Cloud>;
 
     fn next(&mut self) -> Option<Result<Cloud>> {
-        while !self.ended {
-            match self.source.next() {
-                // All points of this piece were dropped.
-                Ok(Some(cloud)) if cloud.is_empty() => {}
-                Ok(Some(cloud)) => return Some(Ok(cloud)),
-                Ok(None) => self.ended = true,
-                Err(e) => {
-                    self.ended = true;
-                    return Some(Err(e.context(self.path.display().to_string())));
-                }
-            }
+        if self.ended {
+            return None;
         }
-        None
+        let next = self
+            .source
+            .next()
+            .with_context(|| self.path.display().to_string());
+        self.ended = !matches!(next, Ok(Some(_)));
+        next.transpose()
     }
 }
 
@@ -87,20 +77,12 @@ impl Iterator for Reader {
 /// # Errors
 /// Returns an error if the file cannot be opened or its header is damaged. Names the file and the place.
 pub fn open(path: &Path) -> Result<Reader> {
-    open_with(path, Invalid::Error)
-}
-
-/// As [`open`]; `invalid` says what to do with points whose coordinates are not finite.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
     let named = || path.display().to_string();
     let (file, head, len) = peek(path).with_context(named)?;
     let source = match detect(path, &head).with_context(named)? {
         Format::Las | Format::Laz => las::open(file, len),
-        Format::Ply => ply::open(file, invalid),
-        Format::Text => text::open(file, invalid),
+        Format::Ply => ply::open(file),
+        Format::Text => text::open(file),
     };
     Ok(Reader {
         path: path.to_owned(),

@@ -102,10 +102,7 @@ fn one(path: &Path, check: bool) -> Result<Value> {
 }
 
 fn file(path: &Path, check: bool) -> Result<Value> {
-    let info = match check {
-        true => formats::check(path)?,
-        false => formats::info(path)?,
-    };
+    let info = formats::info(path, check)?;
     for warning in &info.warnings {
         eprintln!("warning: {}: {warning}", path.display());
     }
@@ -118,7 +115,7 @@ fn file(path: &Path, check: bool) -> Result<Value> {
     }
     Ok(
         json!({"path": path, "format": info.format.name(), "version": info.version, "point_format": info.point_format,
-        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs,
+        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes,
         "warnings": info.warnings, "decoded": info.decoded, "notes": notes}),
     )
 }
@@ -180,9 +177,12 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
 /// Decodes all clouds of `plan`.
 fn decode(plan: &Plan) -> Result<Report> {
     let progress = Progress::new("decoding");
-    import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |done, total| {
-        progress.items(done, total)
-    })
+    import::run(
+        plan,
+        &Options::default(),
+        &mut |_, _| Ok(()),
+        &mut |done, total| progress.items(done, total),
+    )
 }
 
 /// The number of plots.
