@@ -20,7 +20,6 @@
 //! ```
 
 mod format;
-mod info;
 mod las;
 mod ply;
 mod points;
@@ -31,9 +30,8 @@ mod text;
 mod writer;
 
 pub use format::Format;
-pub use info::{Info, info};
 pub use las::hide_decoder_panics;
-pub use reader::{Reader, open, read};
+pub use reader::{Info, Reader, info, open, read};
 pub use stream::Grid;
 pub(crate) use text::is_prose;
 pub use writer::{Options, Writer, convert, write};

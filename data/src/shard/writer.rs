@@ -138,7 +138,13 @@ impl Writer {
             self.close_shard()?;
         }
         let digest = self.digester.finish();
-        let manifest = Manifest::new(self.meta, digest.clone(), self.shards, self.records);
+        let manifest = Manifest {
+            format: manifest::FORMAT.to_owned(),
+            meta: self.meta,
+            digest: digest.clone(),
+            shards: self.shards,
+            records: self.records,
+        };
         let path = self.temp.path().join(manifest::FILE);
         let mut text = serde_json::to_vec_pretty(&manifest)?;
         text.push(b'\n');

@@ -205,7 +205,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     for note in notes {
         eprintln!("note: {note}");
     }
-    let mut trainer = Trainer::new(config, data, split, chosen, folder)?;
+    let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
         eprintln!("note: {warning}");
     }
