@@ -31,7 +31,8 @@ fn a_file_is_downloaded_resumed_and_verified_or_an_error_says_why_not() {
     };
     let longer = [&right[..], &[7]].concat();
     // What is published, the part and the file that exist before, and the error; none if the right file is there at the end.
-    let cases: [(&[u8], &[u8], &[u8], &str); 9] = [
+    type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], &'a str);
+    let cases: [Case; 9] = [
         (&right, &[], &[], ""),
         (&right, &right[..70_000], &[], ""),
         // A run that was stopped at the end of the file.
