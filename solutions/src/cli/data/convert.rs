@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
     atomic,
-    formats::{self, Format, Invalid, Options, Reader},
+    formats::{self, Format, Options, Reader},
     import,
 };
 use indicatif::HumanCount;
@@ -49,9 +49,6 @@ pub struct Args {
     /// Skip files that cannot be read
     #[arg(long)]
     skip_damaged: bool,
-    /// Leave out points whose coordinates are not finite
-    #[arg(long)]
-    drop_invalid: bool,
 }
 
 /// Converts files.
@@ -84,14 +81,14 @@ pub fn run(args: &Args) -> Result<()> {
         );
     }
     let progress = Progress::new("converting");
-    let (mut counts, mut failed) = ([0, 0], 0);
+    let (mut points, mut failed) = (0, 0);
     for (i, (from, to)) in pairs.iter().enumerate() {
         let mut report = |done, total| match is_folder {
             true => progress.at(i, pairs.len()),
             false => progress.at(done, total),
         };
-        match one(args, from, to, &options, &mut report) {
-            Ok([written, left_out]) => counts = [counts[0] + written, counts[1] + left_out],
+        match one(from, to, &options, &mut report) {
+            Ok(written) => points += written,
             Err(e) if !is_folder || e.is::<Stopped>() => return Err(e),
             Err(e) => {
                 eprintln!("error: {e:#}");
@@ -100,16 +97,11 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     drop(progress);
-    let [written, left_out] = counts.map(HumanCount);
     let mut line = format!("{}: ", output.display());
     if is_folder {
         line += &format!("{} files, ", pairs.len() - failed);
     }
-    line += &format!("{written} points");
-    if counts[1] > 0 {
-        line += &format!(", {left_out} left out");
-    }
-    say!("{line}");
+    say!("{line}{} points", HumanCount(points));
     ensure!(
         failed == 0 || args.skip_damaged,
         "{failed} of {} files could not be converted (named above); the others were",
@@ -118,19 +110,14 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Converts one file in pieces. Returns how many points were written, and how many were left out.
+/// Converts one file in pieces. Returns how many points were written.
 fn one(
-    args: &Args,
     from: &Path,
     to: &Path,
     options: &Options,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-) -> Result<[u64; 2]> {
-    let invalid = match args.drop_invalid {
-        true => Invalid::Drop,
-        false => Invalid::Error,
-    };
-    let mut reader = formats::open_with(from, invalid)?;
+) -> Result<u64> {
+    let mut reader = formats::open(from)?;
     let parent = atomic::parent(to);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     let total = Reader::count(&reader).unwrap_or(0) as usize;
@@ -140,7 +127,7 @@ fn one(
     for warning in reader.warnings() {
         eprintln!("warning: {}: {warning}", from.display());
     }
-    Ok([points, reader.dropped()])
+    Ok(points)
 }
 
 /// The point files of the input's folder, and the files that they become. Files that differ in their endings only, such as

@@ -31,15 +31,12 @@ pub struct Args {
     /// Agree to the data set's licence without a question
     #[arg(long)]
     agree: bool,
-    /// Do not unpack
-    #[arg(long)]
-    keep_packed: bool,
     /// Print the known data as JSON and fetch nothing
     #[arg(long)]
     json: bool,
 }
 
-/// Downloads, verifies and unpacks a data set.
+/// Downloads and verifies a data set.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
         return list(args.json);
@@ -57,21 +54,11 @@ pub fn run(args: &Args) -> Result<()> {
     for file in &entry.files {
         let Some(url) = file.url else { continue };
         let to = out.join(file.name);
-        let unpacked = to.with_extension("");
-        let unpack = !args.keep_packed && to.extension().is_some_and(|e| e == "zip");
-        if unpack && unpacked.is_dir() {
-            say!("{} exists already", unpacked.display());
-            continue;
-        }
         fetch::download(url, &to, file)?;
         say!("{}: fetched; length and MD5 are correct", to.display());
-        if unpack {
-            fetch::unpack(&to, &unpacked)?;
-            say!(
-                "{}: unpacked; {} is no longer needed",
-                unpacked.display(),
-                to.display()
-            );
+        if to.extension().is_some_and(|e| e == "zip") {
+            let (to, folder) = (to.display(), to.with_extension(""));
+            say!("unpack it, such as by: unzip '{to}' -d '{}'", folder.display());
         }
     }
     say!("next: canopy data import {} {}", entry.name, out.display());

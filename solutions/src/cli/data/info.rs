@@ -81,10 +81,7 @@ fn one(path: &Path, check: bool) -> Result<Value> {
 }
 
 fn file(path: &Path, check: bool) -> Result<Value> {
-    let info = match check {
-        true => formats::check(path)?,
-        false => formats::info(path)?,
-    };
+    let info = formats::info(path, check)?;
     for warning in &info.warnings {
         eprintln!("warning: {}: {warning}", path.display());
     }
@@ -97,7 +94,7 @@ fn file(path: &Path, check: bool) -> Result<Value> {
     }
     Ok(
         json!({"path": path, "format": info.format.name(), "version": info.version, "point_format": info.point_format,
-        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs,
+        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes,
         "warnings": info.warnings, "decoded": info.decoded, "notes": notes}),
     )
 }

@@ -59,9 +59,9 @@ fn grown() -> Result<Dataset> {
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
-    let loaded = loaded?;
-    if let Some(warning) = loaded.warning {
+    let (data, warning) = loaded?;
+    if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
-    Ok(loaded.dataset)
+    Ok(data)
 }
