@@ -53,7 +53,8 @@ impl Bench {
         let model = PointNet::new(&config, device, DType::F32, 1)?;
         let optimizer = OptimConfig::adamw().build(model.params())?;
         let mut random = Philox::new(1, 0);
-        let points = (0..clouds * options.points).flat_map(|_| BOX.map(|half| half * (2.0 * random.uniform() - 1.0)));
+        let points =
+            (0..clouds * options.points).flat_map(|_| BOX.map(|half| half * (2.0 * random.uniform() - 1.0)));
         let labels = (0..clouds as u32).map(|i| i % classes as u32);
         let lowering = precision.lowering(device);
         let scales = !device.is_cpu();
@@ -123,7 +124,8 @@ impl Bench {
             let of = timeline.spans.iter().filter(|span| names.contains(&&*span.name));
             of.map(|span| span.duration() as f64 / 1e6).sum()
         };
-        let [forward, backward, optimizer] = [ms(&["forward", "loss"]), ms(&["backward"]), ms(&["optimizer"])];
+        let [forward, backward, optimizer] =
+            [ms(&["forward", "loss"]), ms(&["backward"]), ms(&["optimizer"])];
         Ok([forward, backward, optimizer, forward + backward + optimizer])
     }
 
