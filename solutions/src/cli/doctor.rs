@@ -232,13 +232,10 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
     };
     let mut found = format!("job {job}; this process may use {cores} cores");
     for (name, words) in [
-        ("SLURM_JOB_PARTITION", "partition"),
-        ("SLURM_JOB_NUM_NODES", "nodes:"),
-        ("SLURM_JOB_NODELIST", "which are"),
         ("SLURM_NTASKS", "tasks:"),
         ("SLURM_CPUS_PER_TASK", "cores for each task:"),
         ("SLURM_JOB_GPUS", "GPUs:"),
-        ("SLURM_MEM_PER_NODE", "MiB of memory on each node:"),
+        ("SLURM_MEM_PER_NODE", "MiB on each node:"),
     ] {
         if let Some(value) = variable(name) {
             found += &format!(", {words} {value}");

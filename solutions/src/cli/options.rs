@@ -3,16 +3,16 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use clap::{
-    ArgMatches, Args, Command, FromArgMatches, builder::RangedU64ValueParser, error::ErrorKind,
-    parser::ValueSource,
-};
+use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind, parser::ValueSource};
 
 use crate::train::{Config, OF_A_RESUMED_RUN};
 
 /// Parses a count that must be at least `least`.
-pub fn at_least(least: u64) -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(least..)
+pub fn at_least(least: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| match text.parse() {
+        Ok(count) if count >= least => Ok(count),
+        _ => Err(format!("expected a whole number of at least {least}")),
+    }
 }
 
 /// Parses a number that must be in range, which NaN is not.

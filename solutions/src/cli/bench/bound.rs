@@ -3,7 +3,7 @@
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Options;
 use crate::{model::Kind, precision::Precision, profile::time_device};
@@ -11,41 +11,29 @@ use crate::{model::Kind, precision::Precision, profile::time_device};
 /// Number of timed runs.
 const RUNS: usize = 15;
 
-/// The bound of a step, from rates that were measured in the same call.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bound {
-    matmul_gflop_per_second: f64,
-    copy_gb_per_second: f64,
-    /// Of a whole batch.
-    gflop: f64,
-    gigabytes: f64,
-    ms: f64,
-}
-
-impl Bound {
-    /// Measures the rates, before any step runs.
-    pub fn measure(train: bool, options: &Options, device: &Device) -> Result<Self> {
-        // On a CPU, other formats are emulated.
-        let dtype = match options.precision {
-            Precision::Bf16 if !device.is_cpu() => DType::BF16,
-            Precision::Fp16 if !device.is_cpu() => DType::F16,
-            _ => DType::F32,
-        };
-        // Turns tf32 on.
-        options.precision.lowering(device);
-        let flops = product_flops(if device.is_cpu() { 1536 } else { 8192 }, dtype, device)?;
-        let bytes = copied_bytes(device)?;
-        let batch = options.batch as f64;
-        let gflop = batch * gflop(options.model, options.points, options.classes, train);
-        let gigabytes = batch * gigabytes(options.model, options.points, train, dtype.size_in_bytes());
-        Ok(Self {
-            matmul_gflop_per_second: flops / 1e9,
-            copy_gb_per_second: bytes / 1e9,
-            gflop,
-            gigabytes,
-            ms: 1e12 * (gflop / flops).max(gigabytes / bytes),
-        })
-    }
+/// Measures the rates, before any step runs. Returns them and the bound.
+pub fn measure(train: bool, options: &Options, device: &Device) -> Result<Value> {
+    // On a CPU, other formats are emulated.
+    let dtype = match options.precision {
+        Precision::Bf16 if !device.is_cpu() => DType::BF16,
+        Precision::Fp16 if !device.is_cpu() => DType::F16,
+        _ => DType::F32,
+    };
+    // Turns tf32 on.
+    options.precision.lowering(device);
+    let flops = product_flops(if device.is_cpu() { 1536 } else { 8192 }, dtype, device)?;
+    let bytes = copied_bytes(device)?;
+    let batch = options.batch as f64;
+    let gflop = batch * gflop(options.model, options.points, options.classes, train);
+    let gigabytes = batch * gigabytes(options.model, options.points, train, dtype.size_in_bytes());
+    Ok(json!({
+        "matmul_gflop_per_second": flops / 1e9,
+        "copy_gb_per_second": bytes / 1e9,
+        // Of a whole batch.
+        "gflop": gflop,
+        "gigabytes": gigabytes,
+        "ms": 1e12 * (gflop / flops).max(gigabytes / bytes),
+    }))
 }
 
 /// Operations per second of candle's product of two matrices of `n × n`.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{options::at_least, table::show};
 use crate::device;
@@ -22,10 +22,8 @@ use crate::train::{
     machine::{self, mib},
     memory::{in_use, reset_peak},
 };
-use bound::Bound;
 use candle_core::Device;
 use measure::{Bench, Times};
-use peer::Peer;
 
 /// Options of `canopy bench`.
 #[derive(Debug, clap::Args)]
@@ -100,7 +98,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Scale(args) => return scale::run(args),
     };
     ensure!(
-        options.batch >= 1 + usize::from(train),
+        options.batch > usize::from(train),
         "--batch must be at least 2 in training, it is {}",
         options.batch
     );
@@ -114,52 +112,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Results of one benchmark; times are medians in ms.
-#[derive(Debug, Serialize)]
-struct Found {
-    bench: &'static str,
-    model: Kind,
-    points: usize,
-    batch: usize,
-    device: String,
-    threads: usize,
-    processor: String,
-    /// Measured before the first step.
-    bound: Option<Bound>,
-    plain: bool,
-    precision: Precision,
-    /// How a format other than fp32 was computed.
-    low_precision: Option<String>,
-    /// The step in fp32, measured in the same rounds, if the format is another one.
-    fp32_total_ms: Option<f64>,
-    forward_ms: f64,
-    backward_ms: f64,
-    optimizer_ms: f64,
-    total_ms: f64,
-    all_totals_ms: Vec<f64>,
-    clouds_per_second: f64,
-    /// The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
-    peak_memory_mib: Option<f64>,
-    /// Memory of tensors after a tenth of a round's steps, and after all.
-    memory_mib: Option<[f64; 2]>,
-    /// How the fused operators found the widest layers' maxima on the CPU.
-    filter: Option<Filtered>,
-    pytorch: Vec<Peer>,
-}
-
-/// What the filter did.
-#[derive(Debug, Serialize)]
-struct Filtered {
-    unit: Filter,
-    /// Rows that were computed in f32, in blocks of 8.
-    rows_per_channel: f64,
-    /// Maxima that were computed without the filter.
-    fallback_share: f64,
-}
-
-fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
+fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
     let bound = options
         .bound
-        .then(|| Bound::measure(train, options, device))
+        .then(|| bound::measure(train, options, device))
         .transpose()?;
     reset_peak(device);
     let mut bench = Bench::new(train, options, options.precision, device)?;
@@ -185,32 +141,42 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
         |times: &Times, part: usize| median(&times.iter().map(|step| step[part]).collect::<Vec<_>>());
     let total = of_part(&ours, 3);
     let filter = filter_counts();
-    Ok(Found {
-        bench: if train { "train" } else { "infer" },
-        model: options.model,
-        points: options.points,
-        batch: options.batch,
-        device: options.device.clone(),
-        threads: rayon::current_num_threads(),
-        bound,
-        processor: machine::processor(),
-        plain: options.plain,
-        precision: options.precision,
-        low_precision: options.precision.description(device, options.plain),
-        fp32_total_ms: is_low.then(|| of_part(&fp32, 3)),
-        forward_ms: of_part(&ours, 0),
-        backward_ms: of_part(&ours, 1),
-        optimizer_ms: of_part(&ours, 2),
-        total_ms: total,
-        all_totals_ms: ours.iter().map(|step| step[3]).collect(),
-        clouds_per_second: options.batch as f64 / total * 1e3,
-        peak_memory_mib: peak,
-        memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),
-        filter: (device.is_cpu() && !options.plain).then(|| Filtered {
-            unit: Filter::current(),
-            rows_per_channel: filter.candidates_each(),
-            fallback_share: filter.fallback_share(),
-        }),
-        pytorch: pytorch.into_iter().map(|peer| peer.beside(total)).collect(),
-    })
+    let widest = json!({
+        "unit": Filter::current(),
+        // Rows that were computed in f32, in blocks of 8.
+        "rows_per_channel": filter.candidates_each(),
+        // Maxima that were computed without the filter.
+        "fallback_share": filter.fallback_share(),
+    });
+    let pytorch = pytorch.into_iter().map(|peer| peer.beside(total));
+    Ok(json!({
+        "bench": if train { "train" } else { "infer" },
+        "model": options.model,
+        "points": options.points,
+        "batch": options.batch,
+        "device": options.device,
+        "threads": rayon::current_num_threads(),
+        "processor": machine::processor(),
+        // Measured before the first step.
+        "bound": bound,
+        "plain": options.plain,
+        "precision": options.precision,
+        // How a format other than fp32 was computed.
+        "low_precision": options.precision.description(device, options.plain),
+        // The step in fp32, measured in the same rounds, if the format is another one.
+        "fp32_total_ms": is_low.then(|| of_part(&fp32, 3)),
+        "forward_ms": of_part(&ours, 0),
+        "backward_ms": of_part(&ours, 1),
+        "optimizer_ms": of_part(&ours, 2),
+        "total_ms": total,
+        "all_totals_ms": ours.iter().map(|step| step[3]).collect::<Vec<_>>(),
+        "clouds_per_second": options.batch as f64 / total * 1e3,
+        // The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
+        "peak_memory_mib": peak,
+        // Memory of tensors after a tenth of a round's steps, and after all.
+        "memory_mib": bench.in_use.map(|bytes| bytes.map(mib)),
+        // How the fused operators found the widest layers' maxima on the CPU.
+        "filter": (device.is_cpu() && !options.plain).then_some(widest),
+        "pytorch": pytorch.collect::<Vec<_>>(),
+    }))
 }

@@ -62,14 +62,10 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Debug, Serialize)]
+/// Steps of one rank and of several.
+#[derive(Default, Serialize)]
 struct Found {
-    bench: &'static str,
     name: String,
-    processor: String,
-    cores: usize,
-    model: Kind,
-    points: usize,
     /// The step of one rank, with the batch of one rank and with that of all: the baselines.
     one_ms: f64,
     one_strong_ms: f64,
@@ -77,6 +73,8 @@ struct Found {
     weak: Vec<Row>,
     /// All ranks share one batch.
     strong: Vec<Row>,
+    processor: String,
+    cores: usize,
 }
 
 /// A step of several ranks.
@@ -168,7 +166,7 @@ impl Work<'_> {
         // The other ranks wait at the barrier, so that the baseline has the machine to itself.
         let mut found = match leads {
             true => self.baselines(name)?,
-            false => self.found(name, [1.0; 2]),
+            false => Found::default(),
         };
         links.barrier()?;
         self.scaled(ranks, &mut found, Start::Processes(&*processes))?;
@@ -181,23 +179,14 @@ impl Work<'_> {
     /// Steps of one rank: with the batch of one rank, and with that of all.
     fn baselines(&self, name: String) -> Result<Found> {
         let one = |batch| -> Result<f64> { Ok(1e3 * self.train(1, batch, true, Start::Threads)?.step) };
-        Ok(self.found(name, [one(self.args.batch)?, one(self.largest)?]))
-    }
-
-    /// Without measurements of several ranks.
-    fn found(&self, name: String, [one_ms, one_strong_ms]: [f64; 2]) -> Found {
-        Found {
-            bench: "scale",
+        Ok(Found {
             name,
+            one_ms: one(self.args.batch)?,
+            one_strong_ms: one(self.largest)?,
             processor: machine::processor(),
             cores: rayon::current_num_threads(),
-            model: self.args.model,
-            points: self.args.points,
-            one_ms,
-            one_strong_ms,
-            weak: Vec::new(),
-            strong: Vec::new(),
-        }
+            ..Found::default()
+        })
     }
 
     /// Measures weak and strong scaling to `ranks` ranks, with and without overlap, against the baselines in `found`.

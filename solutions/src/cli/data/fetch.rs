@@ -10,7 +10,7 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use crate::cli::table::{Table, show};
+use crate::cli::table::show;
 
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
@@ -70,17 +70,20 @@ fn list(json: bool) -> Result<()> {
         say!("{:#}", json!(fetch::catalogue()));
         return Ok(());
     }
-    let mut table = Table::new("name", ["licence", "size"]);
-    for entry in fetch::catalogue() {
+    let row = |entry: &Entry| {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
         let size = match bytes {
             0 => "not published".into(),
             bytes => HumanBytes(bytes).to_string(),
         };
-        let licence = Some(entry.licence).filter(|licence| !licence.is_empty());
-        table.row(entry.name, [licence.unwrap_or("unknown: see its page"), &size]);
-    }
-    table.print()?;
+        let licence = match entry.licence {
+            "" => "unknown: see its page",
+            licence => licence,
+        };
+        json!({"name": entry.name, "licence": licence, "size": size})
+    };
+    let rows: Vec<_> = fetch::catalogue().iter().map(row).collect();
+    show(&json!({ "data_sets": rows }), false)?;
     say!("\nfetch one: canopy data fetch NAME");
     Ok(())
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use canopy_data::{
     import::{self, Columns, Damaged, Options},
     shard,
-    split::species_counts,
 };
 use serde_json::{Value, json};
 
@@ -115,7 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
     });
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
-    let species = by_species(&data, &species_counts(&data, &all));
+    let species = by_species(&data, &all);
     // As text they were printed before.
     let notes = if args.json { notes } else { Vec::new() };
     let found = json!({"kind": kind.name, "out": out, "trees": report.trees, "points": report.points,

@@ -17,9 +17,6 @@ use serde_json::{Value, json};
 use super::{import::files, progress::Progress};
 use crate::cli::table::show;
 
-/// Clouds that are read between two updates of the progress.
-const AT_ONCE: usize = 256;
-
 /// Options of `canopy data info`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -106,14 +103,12 @@ const DEGENERATE: &str =
 /// A set of shards. All clouds are decoded.
 fn set(path: &Path, data: &Dataset) -> Result<Value> {
     let progress = Progress::new("counting points");
-    let mut points: Vec<u64> = Vec::with_capacity(data.len());
-    let all: Vec<usize> = (0..data.len()).collect();
-    for some in all.chunks(AT_ONCE) {
-        let count = |&i: &usize| -> Result<u64> { Ok(data.cloud(i)?.len() as u64) };
-        let counted: Result<Vec<u64>> = some.par_iter().map(count).collect();
-        points.extend(counted?);
-        progress.at(points.len(), data.len())?;
-    }
+    let count = |i: usize| -> Result<u64> {
+        progress.one(data.len())?;
+        Ok(data.cloud(i)?.len() as u64)
+    };
+    let points: Result<Vec<u64>> = (0..data.len()).into_par_iter().map(count).collect();
+    let mut points = points?;
     drop(progress);
     points.sort_unstable();
     let [least, median, most] = match &points[..] {

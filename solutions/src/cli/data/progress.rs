@@ -50,6 +50,15 @@ impl Progress {
         self.bar.set_position(done as u64);
         Ok(())
     }
+
+    /// Reports that one more of `total` is done.
+    ///
+    /// # Errors
+    /// Returns [`Stopped`] after Ctrl-C.
+    pub fn one(&self, total: usize) -> Result<()> {
+        self.bar.inc(1);
+        self.at(self.bar.position() as usize, total)
+    }
 }
 
 impl Drop for Progress {
