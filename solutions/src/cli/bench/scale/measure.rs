@@ -16,9 +16,9 @@ use crate::{
     device::Chosen,
     model::PointNet,
     parallel::{
-        Algorithm, AllReduce, Cost, Place, Processes,
+        AllReduce, Cost, Place, Processes,
         measure::{Seconds, all_reduce_seconds, messages, round_trips},
-        ring_all_reduce, ring_seconds, strong_efficiency, weak_efficiency,
+        ring_all_reduce, ring_seconds, strong_efficiency, tree_all_reduce, weak_efficiency,
     },
     train::{
         Config,
@@ -138,16 +138,16 @@ impl<'a> Work<'a> {
         for &ranks in self.args.ranks.iter().filter(|&&ranks| ranks > 1) {
             self.scaled(ranks, &mut engine, Start::Threads)?;
             for bytes in sizes() {
-                let seconds = |algorithm: Algorithm| {
+                let seconds = |all_reduce: AllReduce| {
                     let numbers = bytes / size_of::<f32>();
-                    all_reduce_seconds(ranks, numbers, &algorithm.function(), self.args.repeats)
+                    all_reduce_seconds(ranks, numbers, &all_reduce, self.args.repeats)
                 };
-                let ring = seconds(Algorithm::Ring)?;
+                let ring = seconds(Arc::new(ring_all_reduce))?;
                 let times = Seconds {
                     engine: ring,
                     direct: ring,
                     ring,
-                    tree: seconds(Algorithm::Tree)?,
+                    tree: seconds(Arc::new(tree_all_reduce))?,
                 };
                 engine
                     .all_reduces
@@ -238,7 +238,7 @@ impl<'a> Work<'a> {
         let link = self.args.link.map(|bandwidth| self.args.cost(bandwidth));
         let functions = RankFunctions {
             overlap,
-            all_reduce: link.map_or_else(|| Algorithm::Ring.function(), slowed),
+            all_reduce: link.map_or_else(|| Arc::new(ring_all_reduce), slowed),
             ..RankFunctions::default()
         };
         let data = (&self.forest.data, &*records);
