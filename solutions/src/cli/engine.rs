@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use toml::{Table, Value};
 
 use super::options::Options;
 use crate::{
-    shard::{BatchWanted, EngineFile, Setting, settle_batch},
+    shard::{BatchWanted, EngineFile, settle_batch},
     train::Config,
 };
 
@@ -17,50 +17,51 @@ use crate::{
 /// # Errors
 /// Returns an error if the file cannot be read, or if `given` contradicts it.
 pub fn apply(path: &Path, config: &mut Config, given: &Options) -> Result<Vec<String>> {
-    let file = EngineFile::read(path)?;
+    let EngineFile {
+        mut settings,
+        batch,
+        mut notes,
+    } = EngineFile::read(path)?;
     let name = path.display();
-    let mut table = Table::try_from(&*config)?;
-    let mut notes = file.notes;
-    for setting in &file.settings {
-        // One rank has everything at every stage.
-        match setting.option {
-            "zero" if config.ranks == 1 => {
-                notes.push(format!(
-                    "{} {} changes nothing with one rank",
-                    setting.key, setting.value
-                ));
-            }
-            "offload-optimizer" if config.ranks == 1 => {}
-            _ => set(&mut table, given, setting, path)?,
-        }
+    // One rank has everything at every stage.
+    if config.ranks == 1 {
+        settings.remove("offload-optimizer");
+        let stage = settings.remove("zero");
+        notes.extend(
+            stage.map(|stage| format!("zero_optimization.stage {stage} changes nothing with one rank")),
+        );
     }
-    for setting in batch_sizes(&file.batch, config, given, path)? {
-        set(&mut table, given, &setting, path)?;
+    for (option, size) in batch_sizes(&batch, config, given, path)? {
+        settings.insert(option.to_owned(), Value::Integer(i64::try_from(size)?));
     }
+    let before = Table::try_from(&*config)?;
+    let mut table = before.clone();
+    table.extend(settings.clone());
     *config = table
         .try_into()
         .with_context(|| format!("{name} has a setting of a wrong type"))?;
+    let after = Table::try_from(&*config)?;
+    for option in settings.keys().filter(|option| given.has(option)) {
+        ensure!(
+            before[option] == after[option],
+            "--{option} is {}, but {name} sets it to {}: remove one of them",
+            before[option],
+            after[option]
+        );
+    }
     config.validate().with_context(|| {
         format!("{name}: together with the preset and the command line, its settings are not valid")
     })?;
     Ok(notes.iter().map(|note| format!("{name}: {note}")).collect())
 }
 
-/// Sets an option to the file's value, unless the user has given another one.
-fn set(table: &mut Table, given: &Options, setting: &Setting, path: &Path) -> Result<()> {
-    let Setting { option, value, key } = setting;
-    let old = table.insert((*option).to_owned(), value.clone());
-    if let Some(old) = old.filter(|old| given.has(option) && old != value) {
-        bail!(
-            "--{option} is {old}, but {} sets it to {value} ({key}): remove one of them",
-            path.display()
-        );
-    }
-    Ok(())
-}
-
 /// The batch sizes of a run, if the file has one of them. canopy's batch is that of all ranks together.
-fn batch_sizes(file: &BatchWanted, config: &Config, given: &Options, path: &Path) -> Result<Vec<Setting>> {
+fn batch_sizes(
+    file: &BatchWanted,
+    config: &Config,
+    given: &Options,
+    path: &Path,
+) -> Result<Vec<(&'static str, usize)>> {
     if *file == BatchWanted::default() {
         return Ok(Vec::new());
     }
@@ -78,17 +79,9 @@ fn batch_sizes(file: &BatchWanted, config: &Config, given: &Options, path: &Path
         wanted.accumulation = wanted.accumulation.or(Some(config.accumulate));
     }
     let sizes = settle_batch(wanted, ranks).with_context(|| path.display().to_string())?;
-    let setting = |option, size, key: &str| -> Result<Setting> {
-        let (value, key) = (Value::Integer(i64::try_from(size)?), key.to_owned());
-        Ok(Setting { option, value, key })
-    };
     Ok(vec![
-        setting(
-            "batch",
-            sizes.micro * ranks,
-            "train_micro_batch_size_per_gpu × ranks",
-        )?,
-        setting("accumulate", sizes.accumulation, "gradient_accumulation_steps")?,
+        ("batch", sizes.micro * ranks),
+        ("accumulate", sizes.accumulation),
     ])
 }
 
@@ -115,8 +108,8 @@ mod tests {
         let table = Table::try_from(&config).unwrap();
         assert_eq!(table.clone().try_into::<Config>().unwrap(), config, "read back");
         let mut usual = Table::try_from(Config::default()).unwrap();
-        for setting in EngineFile::parse(json).unwrap().settings {
-            usual.remove(setting.option);
+        for option in EngineFile::parse(json).unwrap().settings.keys() {
+            usual.remove(option);
         }
         let changed = table.iter().filter(|(key, value)| usual.get(*key) != Some(value));
         let mut lines: Vec<String> = changed.map(|(key, value)| format!("{key} = {value}")).collect();

@@ -82,22 +82,14 @@ mod tests {
     use approx::assert_relative_eq;
 
     #[test]
-    fn fit_recovers_the_parameters_of_a_line() {
-        let true_cost = Cost {
-            alpha: 3e-6,
-            beta: 1e-10,
-        };
-        let of = |b: f64| (b, true_cost.alpha + b * true_cost.beta);
-        let fitted = Cost::fit(&[of(8.0), of(4096.0), of(1e6), of(1e8)]).expect("four sizes");
-        assert_relative_eq!(fitted.alpha, true_cost.alpha, max_relative = 1e-9);
-        assert_relative_eq!(fitted.beta, true_cost.beta, max_relative = 1e-9);
-    }
-
-    #[test]
-    fn fitted_parameters_are_not_negative() {
-        let falling = Cost::fit(&[(1.0, 2.0), (2.0, 1.0)]).expect("two sizes");
+    fn fit_recovers_the_parameters_of_a_line_and_none_is_negative() {
+        let line = |b: f64| (b, 3e-6 + b * 1e-10);
+        let fitted = Cost::fit(&[8.0, 4096.0, 1e6, 1e8].map(line)).unwrap();
+        assert_relative_eq!(fitted.alpha, 3e-6, max_relative = 1e-9);
+        assert_relative_eq!(fitted.beta, 1e-10, max_relative = 1e-9);
+        let falling = Cost::fit(&[(1.0, 2.0), (2.0, 1.0)]).unwrap();
         assert!(falling.alpha > 0.0 && falling.beta == 0.0);
-        let steep = Cost::fit(&[(1.0, 1.0), (2.0, 4.0)]).expect("two sizes");
+        let steep = Cost::fit(&[(1.0, 1.0), (2.0, 4.0)]).unwrap();
         assert!(steep.alpha == 0.0 && steep.beta > 0.0);
         assert!(Cost::fit(&[(1.0, 1.0)]).is_err() && Cost::fit(&[(1.0, 0.0), (2.0, 1.0)]).is_err());
     }

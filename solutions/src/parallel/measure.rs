@@ -1,15 +1,12 @@
 //! Measures messages and all-reduces between ranks.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
 use super::{
-    Algorithm, AllReduce, Collective, Link, Rank,
-    threads::{group, group_with},
+    AllReduce, Collective, Link, ring_all_reduce,
+    threads::{group, on_each},
 };
 
 /// Much longer than any message that is measured here.
@@ -34,9 +31,9 @@ pub struct Seconds {
 /// # Errors
 /// Returns an error if a message cannot be sent or received.
 pub fn messages(sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
-    let group = group(2, Algorithm::Ring, DEADLINE);
-    let times = on_ranks(group, |rank| round_trips(&rank, sizes, repeats))?;
-    Ok(times.into_iter().next().unwrap_or_default())
+    let group = group(2, ring_all_reduce, DEADLINE);
+    let times = on_each(group, |rank| round_trips(&rank, sizes, repeats));
+    times.into_iter().next().unwrap_or_else(|| Ok(Vec::new()))
 }
 
 /// One rank's side of [`messages`]; ranks other than 0 and 1 take no part.
@@ -76,14 +73,16 @@ pub fn all_reduce_seconds(
     all_reduce: &AllReduce,
     repeats: usize,
 ) -> Result<f64> {
-    let group = group_with(world, all_reduce, DEADLINE);
-    let times = on_ranks(group, |rank| {
+    let all_reduce = all_reduce.clone();
+    let group = group(world, move |link, data| all_reduce(link, data), DEADLINE);
+    let times = on_each(group, |rank| {
         let until_all_have_it = |data: &mut Vec<f32>| {
             rank.all_reduce(data)?;
             rank.barrier()
         };
         timed(&rank, (numbers, repeats), [&until_all_have_it])
-    })?;
+    });
+    let times = times.into_iter().collect::<Result<Vec<_>>>()?;
     Ok(times.as_flattened().iter().copied().fold(0.0, f64::max))
 }
 
@@ -134,17 +133,6 @@ pub(super) fn over_processes(
         direct,
         ring,
         tree,
-    })
-}
-
-/// Runs `work` on a thread for each of `ranks`, and returns the results in the order of the ranks.
-fn on_ranks<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> Result<T> + Sync) -> Result<Vec<T>> {
-    thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = ranks.into_iter().map(|r| scope.spawn(move || work(r))).collect();
-        let end =
-            |t: thread::ScopedJoinHandle<'_, Result<T>>| t.join().map_err(|_| anyhow!("a rank panicked"))?;
-        threads.into_iter().map(end).collect()
     })
 }
 

@@ -5,24 +5,20 @@
 //! this process ([`threads`]). MPI (feature `mpi`) brings its own algorithms, for ranks that are processes; NCCL (feature
 //! `nccl`) sums their tensors on GPUs.
 
-mod algorithm;
 mod arguments;
 mod average;
 mod bucket;
 mod cost;
 mod host_thread;
-mod lost;
 pub mod measure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
-mod naive;
 pub mod nccl;
 mod place;
 mod processes;
 mod reducer;
 pub mod ring;
 mod sampler;
-mod tensors;
 pub mod threads;
 mod tree;
 mod typed;
@@ -30,23 +26,20 @@ mod typed;
 use std::ops::{AddAssign, Sub};
 
 use anyhow::Result;
+use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
-pub use algorithm::{Algorithm, AllReduce};
 pub use average::average_gradients;
 pub use bucket::{Bucket, BucketSizes, Kind, buckets};
 pub use cost::{Cost, ring_seconds, strong_efficiency, tree_seconds, weak_efficiency};
 pub(crate) use host_thread::panic_message;
-pub use lost::Lost;
-pub use naive::naive_all_reduce;
 pub use place::{Place, device_for, place_from};
 pub use processes::{Processes, connect};
 pub(crate) use reducer::part_like;
 pub use reducer::{Reduced, Reducer, mean_over_ranks};
 pub use ring::{chunk, ring_all_gather, ring_all_reduce, ring_reduce_scatter};
 pub use sampler::{Share, share_of_batch, share_of_epoch};
-pub use tensors::{OnTensors, Started};
-pub use threads::Rank;
+pub use threads::{AllReduce, Lost, Rank};
 pub use tree::{tree_all_reduce, tree_broadcast};
 pub use typed::{gather, gather_json};
 
@@ -120,6 +113,27 @@ pub trait Collective: Link + Send {
     fn on_tensors(&self) -> Option<&dyn OnTensors> {
         None
     }
+}
+
+/// Sums of tensors that stay on their device, which start without waiting.
+pub trait OnTensors: Send {
+    /// Starts the sum of `tensor` over all ranks, and does not wait for it. Every rank starts the same sums in the same order.
+    /// The result is a vector.
+    ///
+    /// # Errors
+    /// Returns an error unless the tensor is contiguous, on the engine's device and of f32, f64, bf16 or f16, or if the engine
+    /// has failed.
+    fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>>;
+}
+
+/// A sum that has started.
+pub trait Started: Send {
+    /// Waits for its end, and returns it.
+    fn finish(self: Box<Self>) -> Result<Tensor>;
+
+    /// Returns the sum and does not wait for its end: later work on the device does. If it fails, the engine's next call returns
+    /// the error.
+    fn result(self: Box<Self>) -> Result<Tensor>;
 }
 
 /// Messages and bytes sent.

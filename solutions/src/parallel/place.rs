@@ -106,33 +106,3 @@ pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rank_that_does_not_fit_is_an_error_that_names_both_variables() {
-        for (set, expected) in [
-            (
-                [("RANK", "0"), ("WORLD_SIZE", "2"), ("LOCAL_RANK", "1")],
-                "LOCAL_RANK is 1, but RANK is 0",
-            ),
-            (
-                [
-                    ("SLURM_PROCID", "8"),
-                    ("SLURM_NTASKS", "8"),
-                    ("SLURM_LOCALID", "0"),
-                ],
-                "SLURM_PROCID is 8, but SLURM_NTASKS is 8",
-            ),
-        ] {
-            let place = place_from(&|name| {
-                let variable = set.iter().find(|(n, _)| *n == name);
-                variable.map(|(_, value)| (*value).to_owned())
-            });
-            let error = place.expect_err("invalid variables").to_string();
-            assert!(error.contains(expected), "{error}");
-        }
-    }
-}

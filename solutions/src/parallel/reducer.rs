@@ -223,12 +223,13 @@ pub(crate) fn part_like(flat: &Tensor, at: usize, param: &Tensor) -> Result<Tens
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use candle_core::Device;
 
     use super::*;
-    use crate::parallel::{Algorithm, Link, OnTensors, Rank, threads::group};
+    use crate::parallel::{
+        Link, OnTensors, Rank, ring_all_reduce,
+        threads::{group, on_each},
+    };
 
     struct Summed(Tensor);
 
@@ -286,17 +287,12 @@ mod tests {
     fn gradients_are_averaged_in_buckets_during_the_backward_pass() {
         let params = [vec![2, 3], vec![4], vec![1]]
             .map(|shape| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap());
-        let ranks = |world| group(world, Algorithm::Ring, Duration::from_secs(20));
+        let ranks = |world| group(world, ring_all_reduce, Duration::from_secs(20));
         for overlap in [true, false] {
             let alone = ranks(1).remove(0);
             let missing = vec![bucket(&[2, 1])];
             assert!(Reducer::on_device(Box::new(alone), params.to_vec(), (missing, overlap)).is_err());
-            thread::scope(|scope| {
-                for link in ranks(2) {
-                    let params = &params;
-                    scope.spawn(move || average(link, params, overlap));
-                }
-            });
+            on_each(ranks(2), |link| average(link, &params, overlap));
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{
     cell::Cell,
+    fmt,
+    panic::resume_unwind,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -10,7 +13,7 @@ use anyhow::{Result, ensure};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::{
-    Algorithm, AllReduce, Collective, Link, Lost, Traffic,
+    Collective, Link, Traffic,
     arguments::{check_other, check_root, own_chunk},
     ring_all_gather, ring_reduce_scatter, tree_all_reduce, tree_broadcast,
 };
@@ -19,14 +22,48 @@ use super::{
 /// most, so the other ranks are not taken for silent.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
 
-/// Creates the `world_size` ranks of a group. The caller moves each to a thread of its own. Waiting for a rank that gave
-/// no sign of life for `deadline` fails with [`super::Lost`].
-pub fn group(world_size: usize, algorithm: Algorithm, deadline: Duration) -> Vec<Rank> {
-    group_with(world_size, &algorithm.function(), deadline)
+/// An all-reduce function: replaces `data` by its sum over all ranks, using messages over the link.
+pub type AllReduce = Arc<dyn Fn(&dyn Link, &mut [f32]) -> Result<()> + Send + Sync>;
+
+/// A message that did not arrive or could not be sent, because the other rank has exited or has stalled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The rank that waits.
+    pub waiting: usize,
+    /// The rank that it waits for.
+    pub rank: usize,
+    /// The last activity that the other rank reported.
+    pub doing: String,
+    /// How long the other rank has reported nothing although it still runs; `None` if it has exited.
+    pub silent: Option<Duration>,
 }
 
-/// Creates a group as [`group`] does, with an all-reduce of the caller's.
-pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration) -> Vec<Rank> {
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            waiting, rank, doing, ..
+        } = self;
+        match self.silent {
+            Some(silent) => write!(
+                f,
+                "rank {waiting} waits for rank {rank}, which gave no sign of life for {:.1} s; its last activity: {doing}",
+                silent.as_secs_f64()
+            ),
+            None => write!(f, "rank {waiting} waits for rank {rank}, which {doing}"),
+        }
+    }
+}
+
+impl std::error::Error for Lost {}
+
+/// Creates the `world_size` ranks of a group with this all-reduce. The caller moves each to a thread of its own. Waiting for a
+/// rank that gave no sign of life for `deadline` fails with [`Lost`].
+pub fn group(
+    world_size: usize,
+    all_reduce: impl Fn(&dyn Link, &mut [f32]) -> Result<()> + Send + Sync + 'static,
+    deadline: Duration,
+) -> Vec<Rank> {
+    let all_reduce: AllReduce = Arc::new(all_reduce);
     let report = Report {
         activity: "starting".into(),
         at: Instant::now(),
@@ -46,6 +83,18 @@ pub fn group_with(world_size: usize, all_reduce: &AllReduce, deadline: Duration)
         traffic: Cell::default(),
     };
     (0..world_size).map(rank).collect()
+}
+
+/// Runs `work` on a thread for each of `ranks`, and returns the results in the order of the ranks. Panics if a rank does.
+pub fn on_each<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> T + Sync) -> Vec<T> {
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = ranks.into_iter().map(|r| scope.spawn(move || work(r))).collect();
+        let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        ended
+            .map(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
 }
 
 /// One rank of a group of threads. Waiting for another rank fails with [`Lost`] if that rank has neither called a collective nor
@@ -124,7 +173,7 @@ impl Rank {
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        let end = match std::thread::panicking() {
+        let end = match thread::panicking() {
             true => "panicked",
             false => "ended",
         };

@@ -88,19 +88,3 @@ fn product(micro: usize, accumulation: usize, world_size: usize) -> Result<usize
         .and_then(|n| n.checked_mul(world_size))
         .with_context(|| format!("batch sizes: {micro} × {accumulation} × {world_size} is too large"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_beyond_any_number_and_no_ranks_are_errors() {
-        for (micro, world_size) in [(usize::MAX, 2), (4, 0)] {
-            let wanted = BatchWanted {
-                micro: Some(micro),
-                ..BatchWanted::default()
-            };
-            assert!(settle_batch(wanted, world_size).is_err());
-        }
-    }
-}

@@ -140,29 +140,26 @@ pub fn engine_step(
 
 #[cfg(test)]
 mod tests {
-    use std::{thread, time::Duration};
+    use std::time::Duration;
 
     use super::*;
     use crate::{
-        parallel::{Algorithm, threads},
+        parallel::{ring_all_reduce, threads},
         precision::DynamicScaler,
     };
 
     /// Finite on each rank, and infinite in their sum.
     #[test]
     fn an_overflow_in_the_sum_is_skipped_by_all_ranks() {
-        thread::scope(|scope| {
-            for rank in threads::group(3, Algorithm::Ring, Duration::from_secs(30)) {
-                scope.spawn(move || {
-                    let scaler = DynamicScaler::new(8.0, 100).unwrap();
-                    let mut state = EngineState::new(1, Box::new(scaler), 0.0).unwrap();
-                    let mut params = vec![1.0; 6];
-                    engine_backward(&mut state, &[1.0, 1.0, 1.0, 1.0, 1.0, f32::MAX]).unwrap();
-                    let step = engine_step(&mut state, &rank, &mut params, &mut |_, _| panic!("no step"));
-                    assert_eq!(step.unwrap(), Outcome::Skipped);
-                    assert_eq!((params, state.scaler.scale()), (vec![1.0; 6], 4.0));
-                });
-            }
+        let group = threads::group(3, ring_all_reduce, Duration::from_secs(30));
+        threads::on_each(group, |rank| {
+            let scaler = DynamicScaler::new(8.0, 100).unwrap();
+            let mut state = EngineState::new(1, Box::new(scaler), 0.0).unwrap();
+            let mut params = vec![1.0; 6];
+            engine_backward(&mut state, &[1.0, 1.0, 1.0, 1.0, 1.0, f32::MAX]).unwrap();
+            let step = engine_step(&mut state, &rank, &mut params, &mut |_, _| panic!("no step"));
+            assert_eq!(step.unwrap(), Outcome::Skipped);
+            assert_eq!((params, state.scaler.scale()), (vec![1.0; 6], 4.0));
         });
     }
 

@@ -15,7 +15,7 @@ mod parameters;
 mod slice;
 
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
-pub use config::{EngineFile, Setting};
+pub use config::EngineFile;
 pub use count::{Stage, bytes_per_rank, numbers_sent};
 pub use engine::{EngineState, Outcome, engine_backward, engine_step};
 pub use gradients::reduce_gradients;

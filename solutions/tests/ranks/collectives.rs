@@ -1,9 +1,13 @@
 //! The collectives of ranks that are threads, and of ranks that are processes: results, traffic and errors.
 
-use std::{thread, time::Duration};
+use std::{sync::Arc, thread, time::Duration};
 
 use anyhow::Result;
-use canopy::parallel::{Algorithm, Collective, Link, Rank, chunk, gather, gather_json, threads::group};
+use canopy::parallel::{
+    AllReduce, Collective, Link, chunk, gather, gather_json, ring_all_reduce,
+    threads::{group, on_each},
+    tree_all_reduce,
+};
 
 /// Rank `rank`'s numbers. Their sums are exact in f32, in any order.
 pub fn whole(rank: usize, length: usize) -> Vec<f32> {
@@ -63,43 +67,34 @@ pub fn collectives(links: &dyn Collective) -> Result<()> {
     links.barrier()
 }
 
-const ALL: [Algorithm; 3] = [Algorithm::Ring, Algorithm::Tree, Algorithm::Naive];
 const LONG: Duration = Duration::from_secs(20);
-
-/// Runs `work` on a thread for each rank, and returns the results.
-fn on_each<T: Send>(ranks: Vec<Rank>, work: impl Fn(Rank) -> T + Sync) -> Vec<T> {
-    thread::scope(|scope| {
-        let work = &work;
-        let threads: Vec<_> = ranks.into_iter().map(|r| scope.spawn(move || work(r))).collect();
-        threads.into_iter().map(|t| t.join().unwrap()).collect()
-    })
-}
 
 #[test]
 fn every_algorithm_sums_for_any_world_size_and_length() {
     for world in 1..8 {
-        for algorithm in ALL {
-            on_each(group(world, algorithm, LONG), |rank| collectives(&rank).unwrap());
+        for all_reduce in [ring_all_reduce, tree_all_reduce] {
+            on_each(group(world, all_reduce, LONG), |rank| collectives(&rank).unwrap());
         }
     }
 }
 
 /// Of four ranks, for 1,000 numbers: 2(p − 1)/p of the data from every rank of a ring; in a tree, ranks 0 and 2 have two messages to
-/// send; by the naive algorithm, rank 0 sends the sum to every other rank.
+/// send.
 #[test]
 fn each_algorithm_has_its_known_traffic() {
-    for (algorithm, numbers) in [
-        (Algorithm::Ring, [1500; 4]),
-        (Algorithm::Tree, [2000, 1000, 2000, 1000]),
-        (Algorithm::Naive, [3000, 1000, 1000, 1000]),
-    ] {
-        let sent = on_each(group(4, algorithm, LONG), |rank| {
+    let algorithms: [(AllReduce, _, _); 2] = [
+        (Arc::new(ring_all_reduce), [1500; 4], [6; 4]),
+        (Arc::new(tree_all_reduce), [2000, 1000, 2000, 1000], [2, 1, 2, 1]),
+    ];
+    for (all_reduce, numbers, messages) in algorithms {
+        let group = group(4, move |link, data| all_reduce(link, data), LONG);
+        let sent = on_each(group, |rank| {
             rank.all_reduce(&mut [1.0; 1000]).unwrap();
             rank.traffic()
         });
-        let bytes: Vec<u64> = sent.iter().map(|traffic| traffic.bytes).collect();
-        assert_eq!(bytes, numbers.map(|n| 4 * n), "{algorithm:?}");
-        assert!(algorithm != Algorithm::Ring || sent.iter().all(|traffic| traffic.messages == 6));
+        for (sent, (numbers, messages)) in sent.iter().zip(numbers.into_iter().zip(messages)) {
+            assert_eq!((sent.bytes, sent.messages), (4 * numbers, messages));
+        }
     }
 }
 
@@ -110,7 +105,7 @@ fn errors(results: Vec<Result<()>>) -> Vec<String> {
 
 #[test]
 fn the_exit_of_a_rank_is_an_error_with_its_last_activity() {
-    let results = on_each(group(3, Algorithm::Ring, LONG), |rank| {
+    let results = on_each(group(3, ring_all_reduce, LONG), |rank| {
         rank.doing(&format!("step {}", rank.rank() + 7));
         if rank.rank() == 1 {
             return Ok(());
@@ -125,7 +120,7 @@ fn the_exit_of_a_rank_is_an_error_with_its_last_activity() {
 
 #[test]
 fn a_stalled_rank_is_an_error_at_the_deadline() {
-    let results = on_each(group(2, Algorithm::Tree, Duration::from_millis(100)), |rank| {
+    let results = on_each(group(2, tree_all_reduce, Duration::from_millis(100)), |rank| {
         rank.doing("loading batch 3");
         if rank.rank() == 1 {
             // Longer than the deadline, without exiting.
@@ -143,7 +138,7 @@ fn a_stalled_rank_is_an_error_at_the_deadline() {
 /// With four ranks and a tree, rank 3 waits for rank 2, which waits for rank 0.
 #[test]
 fn a_rank_that_waits_lives_as_long_as_the_one_it_waits_for() {
-    let results = on_each(group(4, Algorithm::Tree, Duration::from_millis(300)), |rank| {
+    let results = on_each(group(4, tree_all_reduce, Duration::from_millis(300)), |rank| {
         if rank.rank() == 0 {
             for _ in 0..12 {
                 rank.doing("evaluating");
@@ -157,11 +152,11 @@ fn a_rank_that_waits_lives_as_long_as_the_one_it_waits_for() {
 
 #[test]
 fn ranks_that_make_different_calls_get_an_error() {
-    let results = on_each(group(2, Algorithm::Naive, LONG), |rank| {
+    let results = on_each(group(2, tree_all_reduce, LONG), |rank| {
         let mut data = vec![1.0; 4 + rank.rank()];
         rank.all_reduce(&mut data)
     });
     assert!(errors(results).iter().any(|e| e.contains("different calls")));
-    let one = group(1, Algorithm::Ring, LONG).remove(0);
+    let one = group(1, ring_all_reduce, LONG).remove(0);
     assert!(one.send(0, &[1.0]).is_err() && one.broadcast(3, &mut [1.0]).is_err());
 }

@@ -161,39 +161,6 @@ fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one(
 }
 
 #[test]
-fn invalid_rank_settings_are_refused() {
-    let ranks = |ranks, rank_deadline, batch| Config {
-        rank_deadline,
-        batch,
-        ..config(ranks)
-    };
-    let few = Config {
-        sync_bn: false,
-        ..ranks(2, 20.0, 3)
-    };
-    let plain = Config {
-        zero: 3,
-        plain: true,
-        ..config(2)
-    };
-    let master_weights = Config {
-        master_weights: true,
-        ..config(1)
-    };
-    for (wrong, why) in [
-        (few, "at least 4"),
-        (plain, "--plain"),
-        (master_weights, "bf16 or fp16"),
-        (ranks(0, 20.0, 8), "ranks"),
-        (ranks(2, f64::NAN, 8), "deadline"),
-        (ranks(9, 20.0, 8), "ranks"),
-    ] {
-        let error = wrong.validate().unwrap_err().to_string();
-        assert!(error.contains(why), "{error}");
-    }
-}
-
-#[test]
 fn a_run_that_is_stopped_resumes_bit_identically() {
     let dir = tempfile::tempdir().unwrap();
     let whole = run(config(2), Shapes::default(), functions()).unwrap();

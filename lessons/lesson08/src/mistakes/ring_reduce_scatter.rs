@@ -53,7 +53,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = &[
         ring_reduce_scatter: |l, d| all_to_all(l, d, |own, v| *own += v, false),
         ring_all_gather: |l, d| all_to_all(l, d, |own, v| *own = v, true)),
     wrong!("8.2", sends_only_to_its_neighbour, "All ranks send to rank 0, which adds: it receives p times as much as in a ring.",
-        ring_reduce_scatter: |l, d| naive_all_reduce(l, d)),
+        ring_reduce_scatter: |l, d| over_rank_0(l, d)),
     wrong!("8.2", sends_only_to_its_neighbour, "The ring runs backwards: rank r sends to rank r + 1.",
     ring_reduce_scatter: |l, d| around(l, d, Ring {
         to: SCATTER.from,

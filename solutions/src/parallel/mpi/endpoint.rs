@@ -2,14 +2,14 @@
 
 use std::{
     cell::{Cell, RefCell},
-    mem::{ManuallyDrop, forget},
+    mem::ManuallyDrop,
     ops::Range,
     sync::Arc,
 };
 
 use anyhow::{Context, Result, ensure};
 use candle_core::Tensor;
-use ferrompi::{Communicator, ReduceOp, Request};
+use ferrompi::{Communicator, ReduceOp};
 
 use super::{
     super::{
@@ -17,14 +17,13 @@ use super::{
         arguments::{check_other, check_root, own_chunk},
         chunk,
     },
+    life::Outbox,
     shared::Shared,
 };
 
 /// One rank of a group of processes. It counts a call as one message, with the data that was passed in: MPI does not say
 /// what its algorithms send.
 pub struct Endpoint {
-    rank: usize,
-    world_size: usize,
     /// Never freed, because freeing a communicator may wait for other ranks; `MPI_Finalize` frees it.
     comm: ManuallyDrop<Communicator>,
     shared: Arc<Shared>,
@@ -32,8 +31,7 @@ pub struct Endpoint {
     /// The input of an all-reduce, which differs from its output, because ferrompi has none in place that does not wait. Kept, so
     /// that it is not allocated anew in each step.
     input: RefCell<Vec<f32>>,
-    /// Messages that have not left yet.
-    sending: RefCell<Vec<(Request, Vec<f32>)>>,
+    sending: RefCell<Outbox<Vec<f32>>>,
     /// The engine that sums tensors on their device.
     tensors: Option<Box<dyn OnTensors>>,
 }
@@ -41,8 +39,6 @@ pub struct Endpoint {
 impl Endpoint {
     pub fn new(comm: Communicator, shared: Arc<Shared>, tensors: Option<Box<dyn OnTensors>>) -> Self {
         Self {
-            rank: comm.rank() as usize,
-            world_size: comm.size() as usize,
             comm: ManuallyDrop::new(comm),
             shared,
             traffic: Cell::default(),
@@ -54,7 +50,7 @@ impl Endpoint {
 
     /// The chunks of all ranks, in the order of the ranks.
     fn chunks(&self, length: usize) -> impl Iterator<Item = Range<usize>> {
-        (0..self.world_size).map(move |rank| chunk(length, rank, self.world_size))
+        (0..self.world_size()).map(move |rank| chunk(length, rank, self.world_size()))
     }
 
     fn count(&self, numbers: usize) {
@@ -62,33 +58,24 @@ impl Endpoint {
     }
 }
 
-impl Drop for Endpoint {
-    /// A message of a job that failed may never leave; dropping its request would wait for it.
-    fn drop(&mut self) {
-        forget(self.sending.take());
-    }
-}
-
 impl Link for Endpoint {
     fn rank(&self) -> usize {
-        self.rank
+        self.comm.rank() as usize
     }
 
     fn world_size(&self) -> usize {
-        self.world_size
+        self.comm.size() as usize
     }
 
     fn send(&self, to: usize, data: &[f32]) -> Result<()> {
         check_other(self, to)?;
         self.count(data.len());
         let data = data.to_vec();
-        let mut sending = self.sending.borrow_mut();
-        let request = self.shared.start(format_args!("a message"), || {
-            // A request that fails counts as sent: the receiver notices that the message is missing.
-            sending.retain_mut(|(request, _)| !request.test().unwrap_or(true));
-            self.comm.isend(&data, to as i32, 0)
+        self.shared.start(format_args!("a message"), || {
+            let request = self.comm.isend(&data, to as i32, 0)?;
+            self.sending.borrow_mut().keep(request, data);
+            Ok(())
         });
-        sending.push((request, data));
         Ok(())
     }
 
@@ -118,8 +105,8 @@ impl Collective for Endpoint {
     fn reduce_scatter(&self, data: &[f32], mine: &mut [f32]) -> Result<()> {
         own_chunk(self, data.len(), mine)?;
         self.count(data.len());
-        let longest = data.len().div_ceil(self.world_size).max(1);
-        let mut padded = vec![0.0; longest * self.world_size];
+        let longest = data.len().div_ceil(self.world_size()).max(1);
+        let mut padded = vec![0.0; longest * self.world_size()];
         for (into, range) in padded.chunks_exact_mut(longest).zip(self.chunks(data.len())) {
             into[..range.len()].copy_from_slice(&data[range]);
         }
@@ -150,7 +137,7 @@ impl Collective for Endpoint {
 
     fn broadcast(&self, root: usize, data: &mut [f32]) -> Result<()> {
         check_root(self, root)?;
-        self.count(if root == self.rank { data.len() } else { 0 });
+        self.count(if root == self.rank() { data.len() } else { 0 });
         self.shared.complete(format_args!("in a broadcast"), || {
             self.comm.ibroadcast(data, root as i32)
         });

@@ -1,6 +1,9 @@
 //! Signs of life between processes, and which rank is missing.
 
-use std::time::{Duration, Instant};
+use std::{
+    mem::ManuallyDrop,
+    time::{Duration, Instant},
+};
 
 use ferrompi::{Communicator, Request, Result};
 
@@ -19,12 +22,29 @@ const SLICE: Duration = Duration::from_millis(100);
 /// The time in which a rank that was asked to stop gives a sign of life. Open MPI's mpirun kills the ranks after a second.
 const ANSWER: Duration = Duration::from_millis(300);
 
+/// Messages that have not left yet. One of a job that failed may never leave, and dropping its request would wait for it.
+pub struct Outbox<T>(ManuallyDrop<Vec<(Request, T)>>);
+
+impl<T> Default for Outbox<T> {
+    fn default() -> Self {
+        Self(ManuallyDrop::new(Vec::new()))
+    }
+}
+
+impl<T> Outbox<T> {
+    /// Keeps `data` until its message has left. A request that fails counts as sent: the receiver notices that the message is missing.
+    pub fn keep(&mut self, request: Request, data: T) {
+        self.0.retain_mut(|(request, _)| !request.test().unwrap_or(true));
+        self.0.push((request, data));
+    }
+}
+
 /// What is known of another rank.
 #[derive(Default)]
 struct Sign {
     doing: String,
-    waits: bool,
-    ends: bool,
+    /// The first byte of its last message.
+    state: u8,
     /// Whether it has given a sign of life since this rank was asked to stop.
     answered: bool,
     /// For how long it has been silent while this rank looked.
@@ -38,7 +58,7 @@ pub struct Life {
     signs: Vec<Sign>,
     /// Messages that this process has sent to each other rank.
     pub sent: u64,
-    on_the_way: Vec<(Request, Box<[u8; LENGTH]>)>,
+    on_the_way: Outbox<Box<[u8; LENGTH]>>,
     pub activity: String,
     last_look: Instant,
     last_sent: Option<Instant>,
@@ -60,7 +80,7 @@ impl Life {
             signs: (0..comm.size()).map(sign).collect(),
             comm,
             sent: 0,
-            on_the_way: Vec::new(),
+            on_the_way: Outbox::default(),
             activity: "starting".into(),
             last_look: Instant::now(),
             last_sent: None,
@@ -115,7 +135,7 @@ impl Life {
         let own = self.rank();
         let lowest = (0..own).all(|rank| !self.signs[rank].answered);
         let mut others = self.others().filter(|_| lowest);
-        let (rank, sign) = others.find(|(_, sign)| !sign.answered && !sign.ends)?;
+        let (rank, sign) = others.find(|(_, sign)| !sign.answered && sign.state != ENDS)?;
         Some(format!(
             "rank {rank} has given no sign of life since, for {:.1} s; its last activity: {}. If it was killed, nothing is \
              saved now, and the last checkpoint remains",
@@ -131,7 +151,7 @@ impl Life {
 
     /// Whether another rank ends the job.
     pub fn has_ended(&self) -> bool {
-        self.signs.iter().any(|sign| sign.ends)
+        self.signs.iter().any(|sign| sign.state == ENDS)
     }
 
     fn send_now_and_then(&mut self, state: u8, text: String) -> Result<()> {
@@ -144,7 +164,6 @@ impl Life {
     }
 
     fn send(&mut self, state: u8, text: &str) -> Result<()> {
-        self.retire()?;
         let mut message = [0; LENGTH];
         message[0] = state;
         let bytes = text.as_bytes();
@@ -153,23 +172,10 @@ impl Life {
         for to in (0..self.comm.size()).filter(|&to| to != self.comm.rank()) {
             let own = Box::new(message);
             let request = self.comm.isend(&own[..], to, TAG)?;
-            self.on_the_way.push((request, own));
+            self.on_the_way.keep(request, own);
         }
         self.sent += 1;
         Ok(())
-    }
-
-    /// Frees the messages that have left.
-    fn retire(&mut self) -> Result<()> {
-        let mut failed = Ok(());
-        self.on_the_way.retain_mut(|(request, _)| match request.test() {
-            Ok(done) => !done,
-            Err(error) => {
-                failed = Err(error);
-                true
-            }
-        });
-        failed
     }
 
     /// Receives the signs of life that have arrived.
@@ -183,8 +189,7 @@ impl Life {
             let text = message[1..].split(|&byte| byte == 0).next().unwrap_or_default();
             let sign = &mut self.signs[status.source as usize];
             sign.doing = String::from_utf8_lossy(text).into_owned();
-            sign.waits = message[0] == WAITS;
-            sign.ends = message[0] == ENDS;
+            sign.state = message[0];
             sign.answered = true;
             sign.silent = Duration::ZERO;
             sign.received += 1;
@@ -207,7 +212,7 @@ impl Life {
                 sign.doing
             ));
         }
-        if waited < 2 * self.deadline || !self.others().all(|(_, sign)| sign.waits) {
+        if waited < 2 * self.deadline || !self.others().all(|(_, sign)| sign.state == WAITS) {
             return None;
         }
         let lines = self.others().take(8);

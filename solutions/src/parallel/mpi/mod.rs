@@ -26,9 +26,11 @@ use candle_core::Device;
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
 #[cfg(feature = "nccl")]
+use super::OnTensors;
+#[cfg(feature = "nccl")]
 use super::nccl::{self, Sums};
 use super::{
-    AllReduce, Collective, OnTensors, Place, Processes,
+    AllReduce, Collective, Place, Processes,
     measure::{Seconds, over_processes},
 };
 use endpoint::Endpoint;
@@ -105,8 +107,14 @@ fn choose_algorithm(world_size: usize) {
 }
 
 impl Session {
-    /// Creates links that sum tensors by `tensors`.
-    fn links_with(&self, tensors: Option<Box<dyn OnTensors>>) -> Result<Box<dyn Collective>> {
+    /// Creates links, which sum tensors by NCCL if the ranks use it: by its communicator for gradients, or by that for everything else.
+    fn connect(&self, of_gradients: bool) -> Result<Box<dyn Collective>> {
+        #[cfg(feature = "nccl")]
+        let tensors = self.nccl.as_ref().map(|communicators| -> Box<dyn OnTensors> {
+            Box::new(communicators[usize::from(of_gradients)].clone())
+        });
+        #[cfg(not(feature = "nccl"))]
+        let (tensors, _) = (None, of_gradients);
         let own = match self.spare.borrow_mut().pop() {
             Some(own) => own,
             None => {
@@ -117,27 +125,15 @@ impl Session {
         };
         Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
     }
-
-    /// The communicator of NCCL for gradients, or that for everything else, if the ranks use NCCL.
-    #[cfg(feature = "nccl")]
-    fn communicator(&self, of_gradients: bool) -> Option<Box<dyn OnTensors>> {
-        let communicators = self.nccl.as_ref()?;
-        Some(Box::new(communicators[usize::from(of_gradients)].clone()))
-    }
-
-    #[cfg(not(feature = "nccl"))]
-    fn communicator(&self, _of_gradients: bool) -> Option<Box<dyn OnTensors>> {
-        None
-    }
 }
 
 impl Processes for Session {
     fn links(&self) -> Result<Box<dyn Collective>> {
-        self.links_with(self.communicator(false))
+        self.connect(false)
     }
 
     fn gradient_links(&self) -> Result<Box<dyn Collective>> {
-        self.links_with(self.communicator(true))
+        self.connect(true)
     }
 
     #[cfg(feature = "nccl")]

@@ -117,7 +117,7 @@ impl Shared {
     }
 
     /// Starts an operation and does not wait for it.
-    pub fn start(&self, operation: Arguments, start: impl FnOnce() -> Result<Request>) -> Request {
+    pub fn start<T>(&self, operation: Arguments, start: impl FnOnce() -> Result<T>) -> T {
         self.call(start)
             .unwrap_or_else(|error| self.fail(operation, &error))
     }

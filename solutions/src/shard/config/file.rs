@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
 /// The keys that canopy has a setting for.
@@ -14,8 +14,8 @@ pub struct File {
     pub gradient_accumulation_steps: Option<NonZeroUsize>,
     pub optimizer: Option<Typed>,
     pub scheduler: Option<Typed>,
-    pub fp16: Option<Fp16>,
-    pub bf16: Option<Bf16>,
+    pub fp16: Fp16,
+    pub bf16: Bf16,
     pub gradient_clipping: Option<f64>,
     pub steps_per_print: Option<NonZeroU32>,
     pub wall_clock_breakdown: Option<bool>,
@@ -75,20 +75,11 @@ pub struct ZeroOptimization {
     pub offload_param: Offload,
 }
 
-/// Where something is kept; the keys that are ignored say how DeepSpeed gets it there.
+/// Where something is kept.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(dead_code, reason = "other keys are errors")]
 pub struct Offload {
     pub device: Place,
-    pub ratio: IgnoredAny,
-    pub buffer_count: IgnoredAny,
-    pub buffer_size: IgnoredAny,
-    pub max_in_cpu: IgnoredAny,
-    pub pin_memory: IgnoredAny,
-    pub pipeline_read: IgnoredAny,
-    pub pipeline_write: IgnoredAny,
-    pub fast_init: IgnoredAny,
 }
 
 #[derive(Default, Deserialize, PartialEq)]

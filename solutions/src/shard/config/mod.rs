@@ -7,16 +7,13 @@
 
 mod file;
 mod json;
-mod keys;
-#[cfg(test)]
-mod tests;
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use serde::de::DeserializeOwned;
-use serde_json::Value as Json;
-use toml::Value;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value as Json, json};
+use toml::{Table, Value};
 
 use super::BatchWanted;
 use crate::{
@@ -35,22 +32,11 @@ const ADAM_IS_ADAMW: &str = "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EngineFile {
     /// The options of `canopy train` that it sets.
-    pub settings: Vec<Setting>,
+    pub settings: Table,
     /// `train_batch_size`, `train_micro_batch_size_per_gpu` and `gradient_accumulation_steps`.
     pub batch: BatchWanted,
     /// What a user should know of the file: keys without effect, differences to DeepSpeed.
     pub notes: Vec<String>,
-}
-
-/// An option that the file sets.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
-    /// The option of `canopy train`, without dashes in front.
-    pub option: &'static str,
-    /// Its value.
-    pub value: Value,
-    /// The key in the file: `optimizer.params.lr`.
-    pub key: String,
 }
 
 impl EngineFile {
@@ -64,9 +50,6 @@ impl EngineFile {
     }
 
     /// Reads the text of a file.
-    ///
-    /// # Errors
-    /// As [`EngineFile::read`], without the file's name.
     pub fn parse(text: &str) -> Result<Self> {
         // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -76,51 +59,28 @@ impl EngineFile {
             "the file is not an object, expected {{\"train_batch_size\": 32, …}}"
         );
         let mut out = Self::default();
-        keys::take_those_without_a_setting(&mut json, &mut out.notes)?;
+        take_keys_without_a_setting(&mut json, &mut out.notes)?;
         let file: File = read(json, "")?;
         out.batch = BatchWanted {
             train: file.train_batch_size.map(usize::from),
             micro: file.train_micro_batch_size_per_gpu.map(usize::from),
             accumulation: file.gradient_accumulation_steps.map(usize::from),
         };
-        if let Some(optimizer) = file.optimizer {
-            out.optimizer(optimizer)?;
-        }
-        if let Some(scheduler) = file.scheduler {
-            out.scheduler(scheduler)?;
-        }
-        out.precision(file.fp16, file.bf16)?;
-        out.zero(file.zero_optimization)?;
-        if let Some(norm) = file.gradient_clipping {
-            out.set("clip", norm, "gradient_clipping");
-        }
-        if let Some(steps) = file.steps_per_print {
-            out.set("steps-per-print", i64::from(steps.get()), "steps_per_print");
-        }
-        if let Some(on) = file.wall_clock_breakdown {
-            out.set("wall-clock-breakdown", on, "wall_clock_breakdown");
-        }
+        file.optimizer.map_or(Ok(()), |own| out.optimizer(own))?;
+        file.scheduler.map_or(Ok(()), |own| out.scheduler(own))?;
+        out.precision(&file.fp16, &file.bf16)?;
+        out.zero(&file.zero_optimization)?;
+        out.set(file.gradient_clipping.map(|norm| ("clip", norm)));
+        out.set(file.steps_per_print.map(|steps| ("steps-per-print", steps.get())));
+        out.set(file.wall_clock_breakdown.map(|on| ("wall-clock-breakdown", on)));
         Ok(out)
     }
 
-    /// Sets an option; a later value replaces an earlier one. Returns the replaced setting.
-    fn set(&mut self, option: &'static str, value: impl Into<Value>, key: &str) -> Option<Setting> {
-        let setting = Setting {
-            option,
-            value: value.into(),
-            key: key.to_owned(),
-        };
-        match self.settings.iter_mut().find(|s| s.option == option) {
-            Some(old) => Some(std::mem::replace(old, setting)),
-            None => {
-                self.settings.push(setting);
-                None
-            }
-        }
-    }
-
-    fn parameter(&mut self, option: &'static str, key: &str, value: impl Into<Value>) {
-        self.set(option, value, &format!("optimizer.params.{key}"));
+    /// Sets options; a later value replaces an earlier one.
+    fn set<V: Into<Value>>(&mut self, options: impl IntoIterator<Item = (&'static str, V)>) {
+        let options = options.into_iter();
+        self.settings
+            .extend(options.map(|(option, value)| (option.to_owned(), value.into())));
     }
 
     /// DeepSpeed's Adam is AdamW unless `adam_w_mode` is false.
@@ -134,38 +94,39 @@ impl EngineFile {
                 // torch.optim.AdamW has a default of its own.
                 let usual = if decoupled && of.torch_adam { 0.01 } else { 0.0 };
                 let [beta1, beta2] = of.betas.unwrap_or([0.9, 0.999]);
-                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-3));
-                self.parameter("beta1", "betas", beta1);
-                self.parameter("beta2", "betas", beta2);
-                self.parameter("eps", "eps", format!("{:e}", of.eps.unwrap_or(1e-8)));
-                self.parameter("weight-decay", "weight_decay", of.weight_decay.unwrap_or(usual));
+                self.set([
+                    ("learning-rate", of.lr.unwrap_or(1e-3)),
+                    ("beta1", beta1),
+                    ("beta2", beta2),
+                    ("eps", of.eps.unwrap_or(1e-8)),
+                    ("weight-decay", of.weight_decay.unwrap_or(usual)),
+                ]);
+                self.notes.extend(match lower {
+                    "lamb" => Some(LAMB.to_owned()),
+                    "adam" if decoupled => Some(ADAM_IS_ADAMW.to_owned()),
+                    _ => None,
+                });
                 match (lower, decoupled) {
-                    ("lamb", _) => {
-                        self.notes.push(LAMB.into());
-                        "lamb"
-                    }
-                    ("adam", true) => {
-                        self.notes.push(ADAM_IS_ADAMW.into());
-                        "adamw"
-                    }
+                    ("lamb", _) => "lamb",
                     (_, true) => "adamw",
                     (_, false) => "adam",
                 }
             }
             "sgd" => {
                 let of: Sgd = read(params, at)?;
-                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-3));
-                self.parameter("momentum", "momentum", of.momentum);
-                self.parameter("weight-decay", "weight_decay", of.weight_decay);
-                self.parameter("nesterov", "nesterov", of.nesterov);
+                self.set([
+                    ("learning-rate", of.lr.unwrap_or(1e-3)),
+                    ("momentum", of.momentum),
+                    ("weight-decay", of.weight_decay),
+                ]);
+                self.set([("nesterov", of.nesterov)]);
                 "sgd"
             }
             _ => bail!(
-                "optimizer.type is {}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\"",
-                short(&kind)
+                "optimizer.type is {kind:?}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\""
             ),
         };
-        self.set("optimizer", name, "optimizer.type");
+        self.set([("optimizer", name)]);
         Ok(())
     }
 
@@ -176,64 +137,55 @@ impl EngineFile {
             "WarmupDecayLR" => ("warmupdecaylr", "warmup_max_lr", Some(1e-3)),
             "WarmupCosineLR" => ("warmupcosinelr", "", None),
             _ => bail!(
-                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"",
-                short(&kind)
+                "scheduler.type is {kind:?}, expected \"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\""
             ),
         };
         let rate = match params.remove(peak) {
             Some(rate) => Some(read(rate, &format!("scheduler.params.{peak}"))?),
             None => usual,
         };
-        if let Some(rate) = rate {
-            let old = self.set("learning-rate", rate, &format!("scheduler.params.{peak}"));
-            if let Some(old) = old.filter(|old| old.value.as_float() != Some(rate)) {
-                self.notes.push(format!(
-                    "{} is {}, without effect: the scheduler's {peak} is {rate}",
-                    old.key, old.value
-                ));
-            }
+        if let (Some(rate), Some(old)) = (rate, self.settings.get("learning-rate"))
+            && old.as_float() != Some(rate)
+        {
+            self.notes.push(format!(
+                "optimizer.params.lr is {old}, without effect: the scheduler's {peak} is {rate}"
+            ));
         }
+        self.set(rate.map(|rate| ("learning-rate", rate)));
         let schedule = Schedule::new(name, params).context("scheduler.params")?;
-        self.set("schedule", schedule.to_string(), "scheduler.type");
+        self.set([("schedule", schedule.to_string())]);
         // These schedules have a warm-up of their own.
-        self.set("warmup", 0.0, "scheduler.type");
-        Ok(())
-    }
-
-    fn precision(&mut self, fp16: Option<Fp16>, bf16: Option<Bf16>) -> Result<()> {
-        let fp16 = fp16.unwrap_or_default();
-        match (fp16.enabled, bf16.unwrap_or_default().enabled) {
-            (Some(true), Some(true)) => {
-                bail!("fp16.enabled and bf16.enabled are both true: a run has one of them")
-            }
-            (Some(true), _) => {
-                let scaling = match fp16.loss_scale {
-                    0.0 => {
-                        let power = fp16.initial_scale_power.unwrap_or(16);
-                        let window = fp16.loss_scale_window.unwrap_or(1000);
-                        LossScaler::dynamic(power, window).context("fp16")?
-                    }
-                    scale => LossScaler::constant(scale),
-                };
-                let scaling = LossScaling::On(scaling);
-                self.low_precision("fp16", scaling, "fp16.enabled");
-            }
-            (_, Some(true)) => self.low_precision("bf16", LossScaling::Off, "bf16.enabled"),
-            (Some(false), _) => drop(self.set("precision", "fp32", "fp16.enabled")),
-            (None, Some(false)) => drop(self.set("precision", "fp32", "bf16.enabled")),
-            (None, None) => {}
-        }
+        self.set([("warmup", 0.0)]);
         Ok(())
     }
 
     /// DeepSpeed keeps the model's weights in the low precision, and updates them through fp32 copies.
-    fn low_precision(&mut self, precision: &str, scaling: LossScaling, key: &str) {
-        self.set("precision", precision, key);
-        self.set("master-weights", true, key);
-        self.set("loss-scale", scaling.to_string(), key);
+    fn precision(&mut self, fp16: &Fp16, bf16: &Bf16) -> Result<()> {
+        let (precision, scaling) = match (fp16.enabled, bf16.enabled) {
+            (None, None) => return Ok(()),
+            (Some(true), Some(true)) => {
+                bail!("fp16.enabled and bf16.enabled are both true: a run has one of them")
+            }
+            (Some(true), _) if fp16.loss_scale == 0.0 => {
+                let power = fp16.initial_scale_power.unwrap_or(16);
+                let window = fp16.loss_scale_window.unwrap_or(1000);
+                let rule = LossScaler::dynamic(power, window).context("fp16")?;
+                ("fp16", Some(LossScaling::On(rule)))
+            }
+            (Some(true), _) => {
+                let scaler = LossScaler::constant(fp16.loss_scale);
+                ("fp16", Some(LossScaling::On(scaler)))
+            }
+            (_, Some(true)) => ("bf16", Some(LossScaling::Off)),
+            _ => ("fp32", None),
+        };
+        self.set([("precision", precision)]);
+        self.set(scaling.as_ref().map(|_| ("master-weights", true)));
+        self.set(scaling.map(|scaling| ("loss-scale", scaling.to_string())));
+        Ok(())
     }
 
-    fn zero(&mut self, zero: ZeroOptimization) -> Result<()> {
+    fn zero(&mut self, zero: &ZeroOptimization) -> Result<()> {
         let stage = zero.stage;
         ensure!(
             stage <= 3,
@@ -248,25 +200,61 @@ impl EngineFile {
             zero.offload_param.device == Place::None,
             "zero_optimization.offload_param: canopy keeps the parameters on the device; remove the key"
         );
-        if let Some(on) = zero.overlap_comm {
-            self.set("overlap", on, "zero_optimization.overlap_comm");
-        }
-        if stage > 0 {
-            self.set("zero", i64::from(stage), "zero_optimization.stage");
-        }
-        if offload {
-            self.set("offload-optimizer", true, "zero_optimization.offload_optimizer");
-        }
+        self.set(zero.overlap_comm.map(|on| ("overlap", on)));
+        self.set((stage > 0).then_some(("zero", u32::from(stage))));
+        self.set(offload.then_some(("offload-optimizer", true)));
         Ok(())
     }
 }
 
-/// The text in quotes, at most 60 characters of it.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        None => format!("{text:?}"),
-        Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
+/// The table `keys.toml`: the keys that have no setting in canopy. Some change nothing, some must have one value, some are refused.
+#[derive(Deserialize)]
+struct Keys {
+    no_effect: Vec<String>,
+    no_effect_without_fp16: Vec<String>,
+    unsupported: Vec<String>,
+    only: BTreeMap<String, Json>,
+    refused: BTreeMap<String, String>,
+}
+
+/// Takes these keys out of `file`, and notes those without effect.
+///
+/// # Errors
+/// Names the key that is refused, or that has another value than the only one that canopy knows.
+fn take_keys_without_a_setting(file: &mut Json, notes: &mut Vec<String>) -> Result<()> {
+    let keys: Keys = toml::from_str(include_str!("keys.toml"))?;
+    for key in &keys.unsupported {
+        let Some(value) = file.get(key) else { continue };
+        ensure!(
+            value.get("enabled") == Some(&json!(false)),
+            "{key}: canopy has no counterpart of this DeepSpeed key; remove it"
+        );
     }
+    for (key, why) in &keys.refused {
+        ensure!(take(file, key).is_none(), "{key}: {why}");
+    }
+    for (key, only) in &keys.only {
+        match take(file, key) {
+            Some(value) if value != *only => bail!("{key} is {value}: canopy can do this only with {only}"),
+            _ => {}
+        }
+    }
+    let mut idle = [keys.no_effect, keys.unsupported].concat();
+    if file.pointer("/fp16/enabled") != Some(&json!(true)) {
+        idle.extend(keys.no_effect_without_fp16);
+    }
+    idle.retain(|key| take(file, key).is_some());
+    if !idle.is_empty() {
+        notes.push(format!("without effect in canopy: {}", idle.join(", ")));
+    }
+    Ok(())
+}
+
+/// Removes the value at `key`, such as `optimizer.params.lr`.
+fn take(file: &mut Json, key: &str) -> Option<Json> {
+    let path = format!("/{}", key.replace('.', "/"));
+    let (above, last) = path.rsplit_once('/')?;
+    file.pointer_mut(above)?.as_object_mut()?.remove(last)
 }
 
 /// Reads the value at the key `at`; an object's `at` ends with a dot.
@@ -284,4 +272,32 @@ fn read<T: DeserializeOwned>(json: Json, at: &str) -> Result<T> {
         };
         anyhow!("{}{hint}", text.trim_start_matches(": "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cli/settings.txt` lists what other files give.
+    #[test]
+    fn a_file_that_is_no_object_or_cannot_be_read_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ds.json");
+        let error = |path: &Path| format!("{:#}", EngineFile::read(path).unwrap_err());
+        for (bytes, part) in [
+            ("".as_bytes(), "this is not valid JSON: EOF"),
+            (b"{\n\n\"gradient_clipping\": 1e400}", "out of range at line 3"),
+            (b"[]", "not an object, expected {\"train_batch_size\""),
+            (b"4", "not an object"),
+            (&[0xff, 0xfe, 0], "cannot be read"),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let said = error(&path);
+            assert!(said.contains(part) && said.contains("ds.json"), "{said}");
+        }
+        for path in [dir.path(), &dir.path().join("missing.json")] {
+            assert!(error(path).starts_with(&format!("{} cannot be read", path.display())));
+        }
+        assert_eq!(EngineFile::parse("\u{feff}{}").unwrap(), EngineFile::default());
+    }
 }

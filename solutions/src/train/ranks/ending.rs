@@ -10,7 +10,6 @@ use anyhow::{Error, Result, anyhow};
 use crate::parallel::Lost;
 
 /// How one rank ended.
-#[derive(Debug)]
 enum End {
     Well,
     /// It waited in vain for another rank.
@@ -23,16 +22,9 @@ enum End {
 const GRACE: Duration = Duration::from_secs(1);
 
 /// What each rank is doing and how it ended, shared by all ranks.
-#[derive(Clone, Debug)]
-pub struct Reports(Arc<Shared>);
+#[derive(Clone)]
+pub struct Reports(Arc<(Mutex<Ranks>, Condvar)>);
 
-#[derive(Debug)]
-struct Shared {
-    ranks: Mutex<Ranks>,
-    ended: Condvar,
-}
-
-#[derive(Debug)]
 struct Ranks {
     doing: Vec<String>,
     /// The ranks that have ended, in order.
@@ -57,14 +49,11 @@ impl Reports {
             ends: Vec::new(),
             running,
         };
-        Self(Arc::new(Shared {
-            ranks: Mutex::new(ranks),
-            ended: Condvar::new(),
-        }))
+        Self(Arc::new((Mutex::new(ranks), Condvar::new())))
     }
 
     fn lock(&self) -> MutexGuard<'_, Ranks> {
-        self.0.ranks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records what rank `rank` is about to do.
@@ -84,7 +73,7 @@ impl Reports {
         let mut ranks = self.lock();
         ranks.ends.push((rank, end));
         ranks.running -= 1;
-        self.0.ended.notify_all();
+        self.0.1.notify_all();
     }
 
     /// Waits until all ranks have ended: at most `limit`, or a short time if one has failed.
@@ -94,10 +83,8 @@ impl Reports {
     }
 
     fn wait_for(&self, limit: Duration, is_so: impl Fn(&Ranks) -> bool) -> bool {
-        let waited = self
-            .0
-            .ended
-            .wait_timeout_while(self.lock(), limit, |ranks| !is_so(ranks));
+        let (_, ended) = &*self.0;
+        let waited = ended.wait_timeout_while(self.lock(), limit, |ranks| !is_so(ranks));
         is_so(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 

@@ -1,21 +1,19 @@
 //! The ranks of a run: how rank 0 starts the others, or meets them if they are processes, and how a rank ends.
 
 use std::{
+    fmt::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::AtomicBool,
     thread,
     time::Duration,
 };
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
-use super::{Links, Member, ending::Reports, identity};
+use super::{Links, Member, ending::Reports};
 use crate::{
     device::Chosen,
-    parallel::{
-        Algorithm, Processes, panic_message,
-        threads::{group, group_with},
-    },
+    parallel::{Collective, Processes, gather_json, panic_message, ring_all_reduce, threads::group},
     precision::GradScaler,
     train::{Outcome, RunFolder, Trainer, trainer::to_device},
 };
@@ -26,9 +24,11 @@ pub(in crate::train) fn start_followers(trainer: &Trainer) -> Result<Links> {
     let (world, deadline) = (trainer.config.ranks, trainer.rank_deadline());
     let threads = (rayon::current_num_threads() / world).max(1);
     let reports = Reports::new(world, world);
-    let mut links = group(world, Algorithm::Ring, deadline)
+    let all_reduce = trainer.functions.all_reduce.clone();
+    let gradients = group(world, move |link, data| all_reduce(link, data), deadline);
+    let mut links = group(world, ring_all_reduce, deadline)
         .into_iter()
-        .zip(group_with(world, &trainer.functions.all_reduce, deadline))
+        .zip(gradients)
         .map(|(control, gradients)| Links {
             control: Box::new(control),
             gradients: Box::new(gradients),
@@ -73,7 +73,7 @@ impl Trainer {
     /// returns its error on rank 0.
     pub(in crate::train) fn run_as(&mut self, links: Links, stop: &AtomicBool) -> Result<Outcome> {
         if links.threads.is_none() {
-            identity::check(self, &*links.control)?;
+            compare_starts(self, &*links.control)?;
         }
         let (rank, reports) = (links.control.rank(), links.reports.clone());
         let train = AssertUnwindSafe(|| self.train_as(links, stop));
@@ -126,4 +126,51 @@ impl Trainer {
     fn rank_deadline(&self) -> Duration {
         Duration::from_secs_f64(self.config.rank_deadline)
     }
+}
+
+/// Settings in which ranks may differ: where the data is on their node, and their device.
+const OWN: [&str; 2] = ["data", "device"];
+
+/// Compares this rank's start with that of rank 0. Every rank calls it.
+///
+/// # Errors
+/// Returns an error on the ranks that differ, which names the rank and the first difference. The other ranks wait; the
+/// program of a rank that fails ends the job.
+fn compare_starts(trainer: &Trainer, link: &dyn Collective) -> Result<()> {
+    link.doing("starting, at the comparison of data and settings");
+    let mine = text(trainer)?;
+    let all = gather_json(link, &mine)?;
+    for (own, other) in mine.lines().zip(all[0].lines()) {
+        if own != other {
+            bail!(
+                "rank {} was started differently from rank 0: it has {own}, and rank 0 has {other}. Start all ranks with the \
+                 same program, data and options",
+                link.rank()
+            );
+        }
+    }
+    link.barrier()
+}
+
+/// What must be equal on all ranks, a line each.
+fn text(trainer: &Trainer) -> Result<String> {
+    let progress = &trainer.progress;
+    let mut text = format!(
+        "version {}\ndata with digest {}\n{} clouds\n",
+        env!("CARGO_PKG_VERSION"),
+        trainer.data.digest,
+        trainer.data.len()
+    );
+    writeln!(
+        text,
+        "a start after {} epochs, {} batches and {} steps",
+        progress.epoch, progress.batch, progress.step
+    )?;
+    for (key, value) in toml::Table::try_from(&trainer.config)? {
+        if !OWN.contains(&&*key) {
+            // A value is one line: line breaks are escaped.
+            writeln!(text, "{key} = {value}")?;
+        }
+    }
+    Ok(text)
 }

@@ -33,14 +33,6 @@ pub struct ShortRun {
     pub params: Vec<f32>,
 }
 
-impl ShortRun {
-    /// Returns the largest absolute difference of a parameter between two runs.
-    pub fn apart(&self, other: &Self) -> f32 {
-        let pairs = self.params.iter().zip(&other.params);
-        pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
-    }
-}
-
 /// How a short run is started.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {

@@ -8,7 +8,6 @@
 mod control;
 mod ending;
 mod functions;
-mod identity;
 mod job;
 pub mod measure;
 mod member;

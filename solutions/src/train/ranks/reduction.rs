@@ -8,21 +8,16 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{Device, Tensor, Var};
 
 use super::{
-    RankFunctions, RankMemory, RankStats,
-    control::Control,
-    shards::Shards,
-    state::{MASTER, kinds},
-    stats::bytes,
+    RankFunctions, RankMemory, RankStats, control::Control, shards::Shards, stats::bytes, weights::numbers,
 };
 use crate::{
     model::{Part, PointNet},
     optim::{Optimizer, clip_by_norm, sum_of_squares},
     parallel::{Bucket, Collective, Reduced, Reducer, Traffic, mean_over_ranks},
-    precision::{BytesPerParameter, FP32, bytes_per_parameter},
-    shard::{Memory, Stage, backward_sharded, bytes_per_rank, forward_sharded, reduce_gradients},
+    shard::{Memory, Stage, backward_sharded, forward_sharded, reduce_gradients},
     train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce, clip_and_step},
 };
 
@@ -142,52 +137,25 @@ impl Reduction {
     /// Returns the communication so far, and what this rank, which steps with `optimizer`, keeps.
     pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
         let control = self.control.link();
-        let memory = Some(self.memory(optimizer, control.world_size() as u64)?);
-        let stats = self.stats;
-        Ok(match &self.engine {
-            Engine::Parts(parts) => RankStats {
-                gradients: parts.link.traffic() - parts.gathered,
-                parameters: parts.gathered,
-                others: control.traffic(),
-                memory,
-                ..stats
-            },
-            // The parameters are gathered over the same link as everything else.
-            _ => RankStats {
-                others: control.traffic() - stats.parameters,
-                memory,
-                ..stats
-            },
-        })
-    }
-
-    fn memory(&self, optimizer: &dyn Optimizer, ranks: u64) -> Result<RankMemory> {
-        let state = optimizer.state()?;
-        let (others, kinds) = kinds(&state, &self.params);
-        let masters = state.iter().filter(|(name, _)| name.ends_with(MASTER));
-        let masters = bytes(masters.map(|(_, tensor)| tensor));
         let copies = self.shards.as_ref().map_or(0, |shards| shards.copied_bytes());
-        let vars = self.params.iter().map(|(_, var)| var.as_tensor());
-        let (weights, passing) = match &self.engine {
-            // The model's are released. A part's parameters are in a buffer and in the model's variables.
-            Engine::Parts(parts) => (0, 2 * parts.memory.peak() * size_of::<f32>()),
-            _ => (bytes(vars.clone()), 0),
-        };
-        let moments = kinds.iter().filter(|kind| **kind != MASTER).count();
-        let each = BytesPerParameter {
-            // The formats of a run are those of its products: weights and gradients are stored in fp32.
-            master: if masters > 0 { 4 } else { 0 },
-            ..bytes_per_parameter(FP32, moments as u32)
-        };
-        let parameters = vars.map(|var| var.elem_count() as u64).sum();
-        let [all, others] = [&state, &others].map(|tensors| bytes(tensors.iter().map(|(_, tensor)| tensor)));
-        Ok(RankMemory {
-            stage: self.stage,
-            counted: [weights + masters + copies, self.gradients, all - masters - others],
-            predicted: bytes_per_rank(parameters, each, self.stage, ranks),
-            copies,
-            passing: passing as u64,
-        })
+        let mut memory = RankMemory::of(optimizer, &self.params, (self.stage, control.world_size() as u64))?;
+        memory.counted[1] = self.gradients;
+        memory.counted[0] += copies;
+        memory.copies = copies;
+        let mut stats = self.stats;
+        if let Engine::Parts(parts) = &self.engine {
+            // The model's weights are released. A part's are in a buffer and in the model's variables.
+            memory.counted[0] -= bytes(self.params.iter().map(|(_, var)| var.as_tensor()));
+            memory.passing = (2 * parts.memory.peak() * size_of::<f32>()) as u64;
+            stats.gradients = parts.link.traffic() - parts.gathered;
+            stats.parameters = parts.gathered;
+            stats.others = control.traffic();
+        } else {
+            // The parameters are gathered over the same link as everything else.
+            stats.others = control.traffic() - stats.parameters;
+        }
+        stats.memory = Some(memory);
+        Ok(stats)
     }
 
     /// Counts the cost of the gradients of a step.
@@ -224,10 +192,11 @@ impl Reduce for Reduction {
             Engine::AtOnce(link, average) => {
                 let (began, before) = (Instant::now(), link.traffic());
                 average(&**link, &mut own)?;
+                let took = began.elapsed();
                 let cost = Reduced {
                     traffic: link.traffic() - before,
-                    communicating: began.elapsed(),
-                    waited: began.elapsed(),
+                    communicating: took,
+                    waited: took,
                 };
                 self.count(&cost);
                 own
@@ -315,7 +284,14 @@ impl GatheredPasses for Parts {
     fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()> {
         let layers = self.shards.layers()?;
         let means = backward_sharded(&*self.link, &layers, &self.memory, &mut |i, whole| {
-            self.shards.filled(i, whole, || flat(part(i)?))
+            self.shards.filled(i, whole, || {
+                let mut all = Vec::with_capacity(whole.len());
+                // A gradient is freed when it is copied.
+                for gradient in part(i)? {
+                    all.extend(numbers(&gradient)?);
+                }
+                Ok(all)
+            })
         })?;
         self.means.resize(means.len(), Vec::new());
         for (sums, means) in self.means.iter_mut().zip(means) {
@@ -329,22 +305,15 @@ impl GatheredPasses for Parts {
     }
 }
 
-/// All gradients end to end; each tensor is freed as soon as it is copied.
-fn flat(grads: Vec<Tensor>) -> Result<Vec<f32>> {
-    let mut flat = Vec::with_capacity(grads.iter().map(Tensor::elem_count).sum());
-    for gradient in grads {
-        flat.extend(gradient.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
-    }
-    Ok(flat)
-}
-
 #[cfg(test)]
 mod tests {
     use std::thread;
 
+    use candle_core::DType;
+
     use super::*;
     use crate::{
-        parallel::{Algorithm, Rank, threads::group},
+        parallel::{Rank, ring_all_reduce, threads::group},
         precision::{DynamicScaler, GradScaler, LossScale},
         train::ranks::ending::Reports,
     };
@@ -391,7 +360,7 @@ mod tests {
         let large = 0.75 * f32::MAX;
         for values in [[large; 2], [0.0, f32::INFINITY]] {
             for (zero, overlap) in (0..3).flat_map(|zero| [(zero, true), (zero, false)]) {
-                let groups = [(); 2].map(|()| group(2, Algorithm::Ring, Duration::from_secs(20)));
+                let groups = [(); 2].map(|()| group(2, ring_all_reduce, Duration::from_secs(20)));
                 let [control, gradients] = groups;
                 thread::scope(|scope| {
                     for (links, value) in control.into_iter().zip(gradients).zip(values) {

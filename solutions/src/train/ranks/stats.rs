@@ -1,8 +1,15 @@
 //! What a rank's steps cost, and what it keeps.
 
-use candle_core::Tensor;
+use anyhow::Result;
+use candle_core::{Tensor, Var};
 
-use crate::{parallel::Traffic, shard::Stage};
+use super::state::{MASTER, kinds};
+use crate::{
+    optim::Optimizer,
+    parallel::Traffic,
+    precision::{BytesPerParameter, FP32, bytes_per_parameter},
+    shard::{Stage, bytes_per_rank},
+};
 
 /// Steps and communication of one rank so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,6 +76,34 @@ pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> u64 {
 }
 
 impl RankMemory {
+    /// Counts the model's parameters `params` and the state of `optimizer`; the prediction is that of a stage and a number of ranks.
+    pub fn of(
+        optimizer: &dyn Optimizer,
+        params: &[(String, Var)],
+        (stage, ranks): (Stage, u64),
+    ) -> Result<Self> {
+        let state = optimizer.state()?;
+        let (others, kinds) = kinds(&state, params);
+        let size = |tensors: &[(String, Tensor)]| bytes(tensors.iter().map(|(_, tensor)| tensor));
+        let masters = state.iter().filter(|(name, _)| name.ends_with(MASTER));
+        let masters = bytes(masters.map(|(_, tensor)| tensor));
+        let moments = kinds.iter().filter(|kind| **kind != MASTER).count();
+        let each = BytesPerParameter {
+            // The formats of a run are those of its products: weights and gradients are stored in fp32.
+            master: if masters > 0 { 4 } else { 0 },
+            ..bytes_per_parameter(FP32, moments as u32)
+        };
+        let vars = params.iter().map(|(_, var)| var.as_tensor());
+        let parameters = vars.clone().map(|var| var.elem_count() as u64).sum();
+        Ok(Self {
+            stage,
+            counted: [bytes(vars) + masters, 0, size(&state) - masters - size(&others)],
+            predicted: bytes_per_rank(parameters, each, stage, ranks),
+            copies: 0,
+            passing: 0,
+        })
+    }
+
     /// Returns a summary for users.
     pub fn line(&self) -> String {
         let mb = |bytes: [u64; 3]| {

@@ -42,31 +42,24 @@ fn is_open_mpi() -> bool {
 }
 
 impl Job {
-    /// Starts `command` on `ranks` ranks; `None` without mpirun.
-    fn start(dir: &Path, ranks: usize, command: &Command) -> Option<Self> {
+    /// Starts `command` on `ranks` ranks.
+    fn start(dir: &Path, ranks: usize, command: &Command) -> Self {
         let folder = tempfile::tempdir_in(dir).unwrap().keep();
         let mut mpirun = Command::new("mpirun");
+        mpirun.args(["-n", &ranks.to_string(), "sh", "-c", SCRIPT]);
         mpirun
-            .args(["-n", &ranks.to_string(), "sh", "-c", SCRIPT])
-            .arg(&folder);
-        mpirun.arg(command.get_program()).args(command.get_args());
+            .arg(&folder)
+            .arg(command.get_program())
+            .args(command.get_args());
         let settings = command.get_envs();
         mpirun.envs(settings.filter_map(|(name, value)| Some((name, value?))));
         let said = |name: &str| fs::File::create(folder.join(name)).unwrap();
-        mpirun
-            .stdout(said("stdout"))
-            .stderr(said("stderr"))
-            .stdin(Stdio::null());
-        match with_settings(&mut mpirun).spawn() {
-            Ok(mpirun) => Some(Self {
-                mpirun,
-                folder,
-                began: Instant::now(),
-            }),
-            Err(error) => {
-                println!("not run, because mpirun does not start: {error}");
-                None
-            }
+        let output = mpirun.stdout(said("stdout")).stderr(said("stderr"));
+        let started = with_settings(output.stdin(Stdio::null())).spawn();
+        Self {
+            mpirun: started.expect("mpirun starts"),
+            folder,
+            began: Instant::now(),
         }
     }
 
@@ -128,9 +121,7 @@ fn two_processes_end_bit_identical_to_two_threads() {
     let data = tiny_forest(dir.path(), 40);
     let [mpi, threads, launched] = ["mpi", "threads", "launched"].map(|name| dir.path().join(name));
     let words = "--epochs 3 --model full";
-    let Some(job) = Job::start(dir.path(), 2, &train(&data, &mpi, words)) else {
-        return;
-    };
+    let job = Job::start(dir.path(), 2, &train(&data, &mpi, words));
     let (code, said) = job.end();
     assert_eq!(code, Some(0), "{said}");
     // Rank 0 alone speaks and writes.
@@ -149,9 +140,7 @@ fn two_processes_end_bit_identical_to_two_threads() {
 fn bench_scale_measures_processes() {
     let dir = tempfile::tempdir().unwrap();
     let options = "--width 16 --points 32 --batch 2 --steps 1 --json";
-    let Some(job) = Job::start(dir.path(), 2, &canopy(&format!("bench scale {options}"))) else {
-        return;
-    };
+    let job = Job::start(dir.path(), 2, &canopy(&format!("bench scale {options}")));
     let stdout = job.folder.join("stdout");
     let (code, said) = job.end();
     assert_eq!(code, Some(0), "{said}");
@@ -172,9 +161,7 @@ fn a_launcher_that_contradicts_mpi_is_refused() {
         .arg("OMPI_COMM_WORLD_SIZE=3")
         .arg(train.get_program())
         .args(train.get_args());
-    let Some(job) = Job::start(dir.path(), 2, &command) else {
-        return;
-    };
+    let job = Job::start(dir.path(), 2, &command);
     let (code, said) = job.end();
     assert!(code != Some(0), "{said}");
     assert_contains(&said, &["says that this is rank 0 of 3", "MPI says rank 0 of 2"]);
@@ -197,9 +184,7 @@ fn a_lost_or_frozen_rank_ends_the_job_on_all_ranks_and_the_run_resumes() {
         if signal == libc::SIGKILL {
             train.env("OMPI_MCA_odls_base_sigkill_timeout", "2");
         }
-        let Some(mut job) = Job::start(dir.path(), 3, &train) else {
-            return;
-        };
+        let mut job = Job::start(dir.path(), 3, &train);
         job.signal(&run.join("last.safetensors"), Some(rank), signal);
         let began = job.began;
         let (code, said) = job.end();
@@ -221,7 +206,7 @@ fn a_lost_or_frozen_rank_ends_the_job_on_all_ranks_and_the_run_resumes() {
         let mut again = canopy("train --resume");
         again.arg(&run);
         let step = saved_step(&run);
-        let mut job = Job::start(dir.path(), 2, &again).unwrap();
+        let mut job = Job::start(dir.path(), 2, &again);
         while saved_step(&run) == step {
             job.check_time("take more steps");
         }
@@ -245,16 +230,14 @@ fn a_run_that_is_stopped_on_one_rank_resumes_bit_identical() {
     let [whole, broken] = ["whole", "broken"].map(|name| dir.path().join(name));
     let words = "--epochs 60 --evaluate-every 10 --checkpoint-seconds 0 --ranks 2";
     succeeds(&mut train(&data, &whole, words));
-    let Some(mut job) = Job::start(dir.path(), 2, &train(&data, &broken, words)) else {
-        return;
-    };
+    let mut job = Job::start(dir.path(), 2, &train(&data, &broken, words));
     // All ranks stop if one of them receives the signal.
     job.signal(&broken.join("last.safetensors"), Some(1), libc::SIGTERM);
     let (code, said) = job.end();
     if code == Some(130) {
         let mut again = canopy("train --resume");
         again.arg(&broken);
-        assert_eq!(Job::start(dir.path(), 2, &again).unwrap().end().0, Some(0));
+        assert_eq!(Job::start(dir.path(), 2, &again).end().0, Some(0));
     } else {
         assert_eq!(code, Some(0), "the signal came after the last step: {said}");
     }
@@ -265,9 +248,7 @@ fn a_run_that_is_stopped_on_one_rank_resumes_bit_identical() {
 fn after_sigterm_mpirun_leaves_time_to_save() {
     let dir = tempfile::tempdir().unwrap();
     let (data, run) = (tiny_forest(dir.path(), 40), dir.path().join("run"));
-    let Some(mut job) = Job::start(dir.path(), 2, &train(&data, &run, LONG)) else {
-        return;
-    };
+    let mut job = Job::start(dir.path(), 2, &train(&data, &run, LONG));
     job.signal(&run.join("last.safetensors"), None, libc::SIGTERM);
     let (code, said) = job.end();
     assert!(code != Some(0) || !is_open_mpi(), "{said}");
@@ -300,9 +281,7 @@ fn ranks_that_are_started_differently_are_refused() {
         (2, other_seed, ["rank 1 was started differently", "seed = 1"]),
         (2, other_number, ["started 2 processes", "ask for 3 ranks"]),
     ] {
-        let Some(job) = Job::start(dir.path(), ranks, &command) else {
-            return;
-        };
+        let job = Job::start(dir.path(), ranks, &command);
         let (code, said) = job.end();
         assert_eq!((code, errors(&said).len()), (Some(1), 1), "{said}");
         assert_contains(errors(&said)[0], &expected);

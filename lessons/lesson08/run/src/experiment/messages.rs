@@ -1,9 +1,12 @@
 //! The time of messages between two ranks, and of all-reduces over several.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use canopy::parallel::{
-    Algorithm, Cost,
+    AllReduce, Cost,
     measure::{all_reduce_seconds, messages},
+    tree_all_reduce,
 };
 use lesson08::Lesson08;
 
@@ -32,11 +35,12 @@ pub struct Messages {
 /// Times messages, and all-reduces of `numbers` numbers.
 pub fn measured(answer: &Lesson08, numbers: usize) -> Result<Messages> {
     let timed = messages(&SIZES, REPEATS)?;
+    let tree: AllReduce = Arc::new(tree_all_reduce);
     let reduce = |ranks: usize| -> Result<Reduced> {
         Ok(Reduced {
             ranks,
             ring: all_reduce_seconds(ranks, numbers, &ring(answer), REPEATS)?,
-            tree: all_reduce_seconds(ranks, numbers, &Algorithm::Tree.function(), REPEATS)?,
+            tree: all_reduce_seconds(ranks, numbers, &tree, REPEATS)?,
         })
     };
     Ok(Messages {

@@ -16,7 +16,7 @@ use lesson08::Lesson08;
 
 use super::{
     functions::ring,
-    runs::{SHARED, TrainingSet},
+    runs::{SHARED, TrainingSet, apart},
 };
 use crate::introduce;
 
@@ -80,7 +80,7 @@ fn trainings(threads: &ShortRun, mpi: &ShortRun) -> Table {
             format!("{} {name}", run.ranks),
             1e3 * run.step,
             1e3 * run.stats.communicating / run.stats.steps.max(1) as f64,
-            run.apart(threads)
+            apart(run, threads)
         ]);
         table.only_json("loss", run.loss);
     }

@@ -12,7 +12,7 @@ use lesson08::Lesson08;
 
 use super::{
     messages::{Messages, Reduced},
-    runs::{EACH, Runs},
+    runs::{EACH, Runs, apart},
 };
 
 /// Numbers of ranks that are predicted.
@@ -80,7 +80,7 @@ impl Results {
                 (self.answer.strong_efficiency)(one.step, run.step, run.ranks),
                 mb(run.stats.gradients.bytes),
                 mb(run.stats.others.bytes),
-                run.apart(one)
+                apart(run, one)
             ]);
             table.only_json("loss", run.loss);
         }

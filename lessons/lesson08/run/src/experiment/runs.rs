@@ -35,6 +35,12 @@ pub struct Runs {
     pub other_bits: ShortRun,
 }
 
+/// Returns the largest absolute difference of a parameter between two runs.
+pub fn apart(one: &ShortRun, other: &ShortRun) -> f32 {
+    let pairs = one.params.iter().zip(&other.params);
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
 /// The trees of the training set.
 pub struct TrainingSet {
     data: Dataset,

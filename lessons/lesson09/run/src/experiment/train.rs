@@ -5,7 +5,7 @@ use std::{thread, time::Duration};
 use anyhow::{Result, anyhow, ensure};
 use canopy::{
     loader::epoch_order,
-    parallel::{Algorithm, Collective, Link, Rank, chunk, threads},
+    parallel::{Collective, Link, Rank, chunk, ring_all_reduce, threads},
     precision::DynamicScaler,
     shard::{BatchSizes, BatchWanted, EngineState, Memory, Outcome, Sharded, Stage},
 };
@@ -107,7 +107,7 @@ pub fn train(
     (network, trees): (&Network, &Trees),
     seed: u64,
 ) -> Result<Found> {
-    let group = threads::group(ranks, Algorithm::Ring, DEADLINE);
+    let group = threads::group(ranks, ring_all_reduce, DEADLINE);
     let began = std::time::Instant::now();
     let all = thread::scope(|scope| -> Result<Vec<Found>> {
         let one = |rank: Rank| {

@@ -10,7 +10,7 @@ pub mod trillion;
 use std::{sync::Mutex, thread, time::Duration};
 
 use anyhow::{Context, Result, anyhow};
-use canopy::parallel::{Algorithm, Rank, threads::group};
+use canopy::parallel::{Rank, ring_all_reduce, threads::group};
 
 /// Far longer than any rank waits.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 pub fn on_ranks<T: Send>(world: usize, work: impl Fn(&Rank) -> Result<T> + Sync) -> Result<Vec<T>> {
     let results: Mutex<Vec<Option<Result<T>>>> = Mutex::new((0..world).map(|_| None).collect());
     thread::scope(|scope| {
-        for (at, rank) in group(world, Algorithm::Ring, DEADLINE).into_iter().enumerate() {
+        for (at, rank) in group(world, ring_all_reduce, DEADLINE).into_iter().enumerate() {
             let (work, results) = (&work, &results);
             scope.spawn(move || {
                 let result = work(&rank);
