@@ -157,12 +157,19 @@ impl Dataset {
         self.source.cloud(index)
     }
 
-    /// Whether the cloud of record `index` has points at two places or more.
+    /// The indices of the records whose clouds have no extent: their shape cannot be seen, and they cannot be scaled to the
+    /// unit sphere. Of the other clouds, only the first points are read.
     ///
     /// # Errors
-    /// Names the file and place that could not be read.
-    pub fn has_extent(&self, index: usize) -> Result<bool> {
-        self.source.has_extent(index)
+    /// Names the cloud that could not be read.
+    pub fn degenerate(&self) -> Result<Vec<usize>> {
+        let mut found = Vec::new();
+        for index in 0..self.len() {
+            if !self.source.has_extent(index)? {
+                found.push(index);
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -199,7 +206,7 @@ impl<F: Fn(usize, Cloud) -> Result<Cloud> + Send + Sync> CloudSource for View<F>
     }
 
     fn has_extent(&self, index: usize) -> Result<bool> {
-        self.whole.has_extent(self.kept[index])
+        self.whole.source.has_extent(self.kept[index])
     }
 }
 
@@ -277,14 +284,6 @@ impl Dataset {
         let mut subset = self.view(kept, |_, cloud| Ok(cloud)).renumbered(&number, &names);
         subset.digest = digest.iter().map(|b| format!("{b:02x}")).collect();
         Ok(subset)
-    }
-
-    /// The set without the records of `left_out`, ascending. It has no digest.
-    pub(crate) fn without(&self, left_out: &[usize]) -> Self {
-        let kept = (0..self.len()).filter(|i| left_out.binary_search(i).is_err());
-        let mut rest = self.view(kept.collect(), |_, cloud| Ok(cloud));
-        rest.digest = String::new();
-        rest
     }
 
     /// The same clouds with the label numbers of `species`, those of a model.

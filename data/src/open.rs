@@ -1,10 +1,6 @@
 //! Opens a data set of any kind.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::UNIX_EPOCH,
-};
+use std::{fs, path::Path, time::UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -17,36 +13,22 @@ use crate::{
 
 /// Clouds with more points are thinned at random when a set is opened as downloaded, so that an epoch does not
 /// read gigabytes. It is 32 times what a batch draws of a cloud. `canopy data import` keeps every point.
-pub const MOST_POINTS: usize = 32_768;
-
-/// How [`open`] imports a set that is not in shards.
-pub struct Opening<'a> {
-    /// What to import.
-    pub options: Options,
-    /// Folder in which the import is kept.
-    pub cache: PathBuf,
-    /// Called with each line for the user.
-    pub tell: &'a mut dyn FnMut(&str),
-    /// Called as trees are read. Its error stops the import.
-    pub progress: &'a mut dyn FnMut(Progress) -> Result<()>,
-}
+const MOST_POINTS: usize = 32_768;
 
 /// Opens the data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
-/// and kept in the cache.
+/// and kept in the folder `cache`. `tell` is called with each line for the user.
 ///
 /// # Errors
 /// Returns an error if no layout is recognised (with what was expected) or files are damaged (each by name), or the error
 /// of `progress`.
-pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
+pub fn open(path: &Path, cache: &Path, tell: &mut dyn FnMut(&str), progress: Progress) -> Result<Dataset> {
     if is_shards(path) {
         return shard::open(path);
     }
-    let Opening {
-        options,
-        cache,
-        tell,
-        progress,
-    } = opening;
+    let options = Options {
+        max_points: Some(MOST_POINTS),
+        ..Options::default()
+    };
     let kind = import::detect(path)?;
     let plan = import::plan(kind, path, &options)?;
     let kept = cache.join(format!("{}-{}", plan.name, key(path, kind.name, &plan, &options)));
@@ -67,9 +49,10 @@ pub fn open(path: &Path, opening: Opening) -> Result<Dataset> {
     for warning in report.warnings() {
         tell(&format!("  warning: {warning}"));
     }
-    if let (thinned @ 1.., Some(most)) = (report.thinned, options.max_points) {
+    if report.thinned > 0 {
         tell(&format!(
-            "  {thinned} clouds thinned to {most} points; `canopy data import` keeps all"
+            "  {} clouds thinned to {MOST_POINTS} points; `canopy data import` keeps all",
+            report.thinned
         ));
     }
     shard::open(&kept)

@@ -5,8 +5,6 @@ use std::sync::LazyLock;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::Expect;
-
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let entries = serde_json::from_str(include_str!("catalogue.json"));
     entries.unwrap_or_else(|e| panic!("catalogue.json: {e}"))
@@ -42,16 +40,6 @@ pub struct File {
     pub bytes: Option<u64>,
     /// Its MD5, in hex, as published.
     pub md5: &'static str,
-}
-
-impl File {
-    /// What is known of its content.
-    pub fn expect(&self) -> Expect<'_> {
-        Expect {
-            bytes: self.bytes,
-            md5: self.md5,
-        }
-    }
 }
 
 /// Every known data set.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{Format, detect::detect, las, open, reader::peek};
+use super::{Format, format::detect, las, open, reader::peek};
 use crate::Cloud;
 
 /// Description of a file.

@@ -1,7 +1,7 @@
-//! Point clouds in files: LAS, LAZ, COPC, PLY, text, and shards in safetensors.
+//! Point clouds in files: LAS, LAZ, COPC, PLY and text.
 //!
 //! [`read`] returns a file as one [`Cloud`](crate::Cloud). [`open`] reads it in pieces, so that a file larger than memory can be
-//! converted or sampled. [`write`](fn@write) and [`Writer`] write. A damaged, truncated or hostile file ends in an
+//! converted. [`write`](fn@write) and [`Writer`] write. A damaged, truncated or hostile file ends in an
 //! error that names the file and the place. Sizes that a file claims are checked against its length before they are used.
 //!
 //! ```
@@ -19,28 +19,22 @@
 //! # }
 //! ```
 
-mod detect;
 mod format;
-mod frame;
 mod info;
 mod las;
-mod names;
 mod ply;
+mod points;
 mod reader;
 mod rows;
-mod sample;
-mod shard;
-mod sink;
-mod source;
+mod stream;
 mod text;
 mod writer;
 
 pub use format::Format;
-pub use frame::Invalid;
 pub use info::{Info, check, info};
 pub use las::hide_decoder_panics;
+pub use points::Invalid;
 pub use reader::{Reader, open, open_with, read};
-pub use sample::sample;
-pub use sink::{Grid, Options};
+pub use stream::Grid;
 pub(crate) use text::is_prose;
-pub use writer::{Writer, convert, write};
+pub use writer::{Options, Writer, convert, write};

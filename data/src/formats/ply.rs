@@ -11,9 +11,8 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    frame::{Invalid, Points},
-    names::{Role, Row},
-    source::{PIECE, Source},
+    points::{Invalid, Points, Role, Row},
+    stream::{PIECE, Source},
 };
 use crate::Cloud;
 

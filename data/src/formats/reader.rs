@@ -8,7 +8,14 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Format, detect::detect, frame::Invalid, las, ply, shard, sink::Grid, source::Source, text};
+use super::{
+    Format,
+    format::detect,
+    las, ply,
+    points::Invalid,
+    stream::{Grid, Source},
+    text,
+};
 use crate::Cloud;
 
 /// An open file: an iterator over clouds of about a million points, in the file's order.
@@ -21,14 +28,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    fn new(path: &Path, source: Box<dyn Source>) -> Result<Self> {
-        Ok(Self {
-            path: path.to_owned(),
-            source,
-            ended: false,
-        })
-    }
-
     /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
     /// an error, so do not allocate memory for this number.
     pub fn count(&self) -> Option<u64> {
@@ -102,11 +101,14 @@ pub fn open_with(path: &Path, invalid: Invalid) -> Result<Reader> {
         Format::Las | Format::Laz => las::open(file, len),
         Format::Ply => ply::open(file, invalid),
         Format::Text => text::open(file, invalid),
-        // Its errors have the file's name.
-        Format::Shard => return Reader::new(path, shard::open(path)?),
     };
-    Reader::new(path, source.with_context(named)?)
+    Ok(Reader {
+        path: path.to_owned(),
+        source: source.with_context(named)?,
+        ended: false,
+    })
 }
+
 /// Returns the file at its start, its first bytes, and its length.
 pub(super) fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
     let mut file = File::open(path).context("cannot open it")?;

@@ -1,4 +1,4 @@
-//! Writing points as rows of values: lines of text, and PLY in ASCII or binary.
+//! Writing points as rows of values: lines of text, and binary PLY.
 
 use std::{
     fmt,
@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::sink;
+use super::stream;
 use crate::{Cloud, shard::attributes};
 
 /// What a row looks like.
@@ -18,10 +18,8 @@ pub enum Rows {
     Text,
     /// Values with commas between them, below the names of the columns.
     Csv,
-    /// PLY as text.
-    AsciiPly,
     /// PLY in binary, little endian.
-    BinaryPly,
+    Ply,
 }
 
 /// Flag (see [`attributes`]), name and PLY type of the columns that follow x, y and z.
@@ -49,7 +47,7 @@ impl Sink {
         let mut sink = Self {
             out: BufWriter::with_capacity(1 << 18, file),
             rows,
-            double: matches!(rows, Rows::Text | Rows::Csv) || first.origin != [0.0; 3],
+            double: rows != Rows::Ply || first.origin != [0.0; 3],
             attributes: attributes(first),
             count: 0,
         };
@@ -65,17 +63,17 @@ impl Sink {
         let has = COLUMNS.iter().filter(|c| self.attributes & c.0 != 0);
         columns.extend(has.map(|&(_, name, kind)| (name, kind)));
         let names: Vec<&str> = columns.iter().map(|c| c.0).collect();
-        let encoding = match self.rows {
+        match self.rows {
             Rows::Csv => return names.join(",") + "\n",
             // Some programs cannot read column names, and x y z does not need them.
             Rows::Text if names.len() == 3 => return String::new(),
             Rows::Text => return format!("# {}\n", names.join(" ")),
-            Rows::AsciiPly => "ascii",
-            Rows::BinaryPly => "binary_little_endian",
-        };
+            Rows::Ply => {}
+        }
         let count = self.count.to_string();
         let pad = "-".repeat(20 - count.len());
-        let mut h = format!("ply\nformat {encoding} 1.0\ncomment canopy {pad}\nelement vertex {count}\n");
+        let mut h =
+            format!("ply\nformat binary_little_endian 1.0\ncomment canopy {pad}\nelement vertex {count}\n");
         for (name, kind) in columns {
             h += &format!("property {kind} {name}\n");
         }
@@ -85,7 +83,7 @@ impl Sink {
     fn row(&mut self, cloud: &Cloud, i: usize) -> io::Result<()> {
         let mut separator = "";
         let mut put = |text: fmt::Arguments<'_>, bytes: &[u8]| {
-            if self.rows == Rows::BinaryPly {
+            if self.rows == Rows::Ply {
                 return self.out.write_all(bytes);
             }
             write!(self.out, "{separator}{text}")?;
@@ -114,13 +112,13 @@ impl Sink {
             put(format_args!("{}", r.of), &[r.of])?;
         }
         match self.rows {
-            Rows::BinaryPly => Ok(()),
+            Rows::Ply => Ok(()),
             _ => writeln!(self.out),
         }
     }
 }
 
-impl sink::Sink for Sink {
+impl stream::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         ensure!(
             attributes(cloud) == self.attributes && (self.double || cloud.origin == [0.0; 3]),

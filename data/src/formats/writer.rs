@@ -11,9 +11,42 @@ use tempfile::TempPath;
 use super::{
     Format, Reader, las,
     rows::{self, Rows},
-    sink::{Options, Sink},
+    stream::{Grid, Sink},
 };
-use crate::{Cloud, atomic, shard::ShardWriter};
+use crate::{Cloud, atomic};
+
+/// How to write.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The format; `None`: the one that the file name's extension says.
+    pub format: Option<Format>,
+    /// Step of the coordinates in LAS and LAZ, metres; `None`: that of `grid`, or 0.001 without one.
+    pub resolution: Option<f64>,
+    /// The grid of the file that the points come from, for LAS and LAZ.
+    pub grid: Option<Grid>,
+}
+
+impl Options {
+    /// The grid for a file whose first cloud has `origin`: the source's if it has one and no step was given.
+    fn grid_for(&self, origin: [f64; 3]) -> Grid {
+        let Some(grid) = self.grid.filter(|_| self.resolution.is_none()) else {
+            let scale = [self.resolution.unwrap_or(0.001); 3];
+            return Grid {
+                scale,
+                offset: origin,
+            };
+        };
+        // Well within the range of 32-bit integers.
+        let reaches = |a: usize| ((origin[a] - grid.offset[a]) / grid.scale[a]).abs() < 2e9;
+        match (0..3).all(reaches) {
+            true => grid,
+            false => Grid {
+                offset: origin,
+                ..grid
+            },
+        }
+    }
+}
 
 /// Writes a file, which gets its name in [`Writer::finish`]. An older file of that name is kept until then, and a writer
 /// that is dropped leaves no file.
@@ -83,22 +116,20 @@ impl Writer {
 
     fn begin(&self, first: &Cloud) -> Result<Box<dyn Sink>> {
         let file = File::options().write(true).open(&self.temp)?;
-        let csv = self
+        let is_csv = self
             .path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-        let rows = match (self.format, self.options.ascii) {
-            (Format::Ply, true) => Rows::AsciiPly,
-            (Format::Ply, false) => Rows::BinaryPly,
-            _ if csv => Rows::Csv,
-            _ => Rows::Text,
+        let rows = match self.format {
+            Format::Las | Format::Laz => {
+                let (grid, pack) = (self.options.grid_for(first.origin), self.format == Format::Laz);
+                return Ok(Box::new(las::Sink::new(file, grid, pack)?));
+            }
+            Format::Ply => Rows::Ply,
+            Format::Text if is_csv => Rows::Csv,
+            Format::Text => Rows::Text,
         };
-        let laz = self.format == Format::Laz;
-        Ok(match self.format {
-            Format::Las | Format::Laz => Box::new(las::Sink::new(file, first, &self.options, laz)?),
-            Format::Ply | Format::Text => Box::new(rows::Sink::new(file, first, rows)?),
-            Format::Shard => Box::new(ShardWriter::new(&self.temp)),
-        })
+        Ok(Box::new(rows::Sink::new(file, first, rows)?))
     }
 
     /// Completes the file and renames it. Returns how many points it has.

@@ -4,7 +4,7 @@
 //! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
@@ -236,7 +236,7 @@ fn best_view(plots: &[Plot], outlines: &[Bounds]) -> Option<(usize, Bounds)> {
     best
 }
 
-/// Outlines of each tree in the shapefiles of `folder`, upright boxes. A crown that a road or a neighbour divides has several.
+/// The bounding boxes of each tree's outlines in the shapefiles of `folder`, which are boxes themselves. A crown that a road or a neighbour divides has several.
 fn crowns(folder: &Path) -> Result<BTreeMap<String, Vec<Bounds>>> {
     /// The column that names the tree.
     const ID: &str = "indvdID";
@@ -260,28 +260,11 @@ fn crowns(folder: &Path) -> Result<BTreeMap<String, Vec<Bounds>>> {
                 .flat_map(|ring| ring.points())
                 .map(|q| [q.x, q.y])
                 .collect();
-            let outline = upright_box(&corners);
-            let outline = outline.with_context(|| {
-                format!("{file}: shape {i}: crown {id}: expected an upright box, found {corners:?}")
-            })?;
-            out.entry(id).or_default().push(outline);
+            out.entry(id).or_default().push(bounds(&corners));
         }
     }
     ensure!(!out.is_empty(), "{}: no crown in any .shp", folder.display());
     Ok(out)
-}
-
-/// The box with these corners; `None` if it has no area, or another shape. Drawn ones are turned by a hair.
-fn upright_box(corners: &[[f64; 2]]) -> Option<Bounds> {
-    let b = bounds(corners);
-    let near = |k: usize, v: f64| {
-        let side = b[k + 2] - b[k];
-        side > 0.0 && side.is_finite() && (v - b[k]).min(b[k + 2] - v) < 0.005 * side
-    };
-    let all = corners.iter().all(|&[x, y]| near(0, x) && near(1, y));
-    let far = |&[x, y]: &[f64; 2]| (x - b[0] > b[2] - x, y - b[1] > b[3] - y);
-    let different: BTreeSet<_> = corners.iter().map(far).collect();
-    (all && different.len() == 4).then_some(b)
 }
 
 /// Species code of each tree. The table has a row for each year that a tree was measured.

@@ -1,6 +1,6 @@
 //! Reads a plan's clouds in parallel, a few at a time, and passes them on in order.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
@@ -11,20 +11,11 @@ use super::{
 };
 use crate::{Cloud, TreeRecord, formats, sample, shard};
 
-/// Files that are read in parallel have at most this many bytes together (or are one file): bounds the memory.
-const BYTES_AT_ONCE: u64 = 64 << 20;
-const JOBS_AT_ONCE: usize = 64;
 /// A message names this many files and counts the others.
 const NAMED: usize = 10;
 
-/// Progress of an import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Trees read so far.
-    pub done: usize,
-    /// All trees.
-    pub total: usize,
-}
+/// Called with the trees read so far and all trees. Its error stops the import.
+pub type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> Result<()>;
 
 /// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +36,7 @@ pub struct Report {
     pub damaged: Vec<Damaged>,
 }
 
-/// Reads the clouds of `plan` into `sink`. `progress` is called after each group of files; its error stops the import.
+/// Reads the clouds of `plan` into `sink`, a file for each thread at a time, which bounds the memory.
 ///
 /// # Errors
 /// Returns an error if files are damaged (all in one error, at the end) unless `skip_damaged`, if no tree is left, or
@@ -54,31 +45,34 @@ pub fn run(
     plan: &Plan,
     options: &Options,
     sink: &mut dyn FnMut(TreeRecord, Cloud) -> Result<()>,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: Progress,
 ) -> Result<Report> {
     let mut report = Report {
         damaged: plan.missing.clone(),
         ..Report::default()
     };
-    let total = plan.trees();
-    let mut done = 0;
-    for jobs in groups(&plan.jobs) {
-        let read: Vec<_> = jobs.par_iter().map(|job| (job, read(job, options))).collect();
-        for (job, outcome) in read {
+    let (total, mut done) = (plan.trees(), 0);
+    for jobs in plan.jobs.chunks(rayon::current_num_threads()) {
+        let read: Vec<_> = jobs.par_iter().map(|job| read(job, options)).collect();
+        for (job, outcome) in jobs.iter().zip(read) {
             done += job.trees.len();
-            let wrong = |why| Damaged {
-                path: job.path.clone(),
-                why,
-            };
+            let path = job.path.clone();
             match outcome {
                 Ok((trees, warnings)) => {
-                    report.warnings.extend(warnings.into_iter().map(wrong));
+                    let warnings = warnings.into_iter().map(|why| Damaged {
+                        path: path.clone(),
+                        why,
+                    });
+                    report.warnings.extend(warnings);
                     keep(trees, options, sink, &mut report)?;
                 }
-                Err(e) => report.damaged.push(wrong(format!("{e:#}"))),
+                Err(e) => {
+                    let why = format!("{e:#}");
+                    report.damaged.push(Damaged { path, why });
+                }
             }
         }
-        progress(Progress { done, total })?;
+        progress(done, total)?;
     }
     if !report.damaged.is_empty() && !options.skip_damaged {
         bail!(
@@ -111,7 +105,7 @@ pub fn to_shards(
     kind: &Kind,
     options: &Options,
     out: &Path,
-    progress: &mut dyn FnMut(Progress) -> Result<()>,
+    progress: Progress,
 ) -> Result<(Report, String)> {
     let mut sparse = None;
     if options.min_points > 1 || options.skip_damaged {
@@ -121,7 +115,7 @@ pub fn to_shards(
             left.insert(record.species);
             Ok(())
         };
-        sparse = Some(run(&plan, options, &mut survey, &mut |_| Ok(()))?.sparse);
+        sparse = Some(run(&plan, options, &mut survey, &mut |_, _| Ok(()))?.sparse);
         let name = |s: &usize| plan.species[*s].clone();
         let all = 0..plan.species.len();
         let gone: Vec<String> = all.filter(|s| !left.contains(s)).map(|s| name(&s)).collect();
@@ -219,20 +213,4 @@ fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
         _ => idtrees::clip(job, &cloud, options.min_height)?,
     };
     Ok((trees, reader.warnings()))
-}
-
-/// Divides `jobs` into groups of bounded size.
-fn groups(jobs: &[Job]) -> Vec<&[Job]> {
-    let length = |job: &Job| fs::metadata(&job.path).map_or(0, |m| m.len());
-    let (mut bytes, mut files) = (jobs.first().map_or(0, length), 1);
-    let same_group = |_: &Job, next: &Job| {
-        let size = length(next);
-        (bytes, files) = (bytes + size, files + 1);
-        let fits = bytes <= BYTES_AT_ONCE && files <= JOBS_AT_ONCE;
-        if !fits {
-            (bytes, files) = (size, 1);
-        }
-        fits
-    };
-    jobs.chunk_by(same_group).collect()
 }

@@ -57,7 +57,8 @@ use std::{path::Path, sync::Arc};
 
 use anyhow::{Context, Result, ensure};
 
-pub(crate) use file::{Shard, ShardWriter, attributes};
+use file::Shard;
+pub(crate) use file::attributes;
 pub use manifest::{Manifest, Meta, ShardInfo};
 pub use writer::Writer;
 

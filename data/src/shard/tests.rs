@@ -1,6 +1,7 @@
 use std::{fs, path::Path};
 
 use anyhow::Result;
+use safetensors::SafeTensors;
 
 use super::{Meta, Writer, digest, open};
 use crate::{Cloud, Return, Scan, TreeRecord};
@@ -65,6 +66,28 @@ fn concurrent_writers_of_one_set_all_succeed_and_it_is_read_back_as_written() {
     for i in 0..7 {
         assert_eq!((&set.records[i], set.cloud(i).unwrap()), (&record(i), cloud(i)));
     }
+    // As any other program reads it.
+    let bytes = fs::read(dir.join("shard-0000.safetensors")).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    let values =
+        |name: &str, begin: usize, end: usize| tensors.tensor(name).unwrap().data()[begin..end].to_vec();
+    assert_eq!(
+        values("cloud_start", 8, 24),
+        bytemuck::cast_slice::<_, u8>(&[3i64, 11])
+    );
+    assert_eq!(
+        values("xyz", 36, 132),
+        bytemuck::cast_slice::<_, u8>(&cloud(1).xyz)
+    );
+    assert_eq!(
+        values("intensity", 6, 22),
+        bytemuck::cast_slice::<_, u8>(&cloud(1).intensity)
+    );
+    assert_eq!(values("returns", 6, 22), [1, 2].repeat(8));
+    assert_eq!(
+        values("cloud_origin", 24, 48),
+        bytemuck::cast_slice::<_, u8>(&cloud(1).origin)
+    );
     assert!(set.cloud(7).unwrap_err().to_string().contains("no record 7"));
     // Another set replaces it, and nothing but the set is left.
     assert_ne!(write(&dir, scans(5)).unwrap(), set.digest);
@@ -168,8 +191,8 @@ fn a_cloud_has_an_extent_if_two_of_its_points_differ() {
         |(i, (points, _)): (usize, &(&[[f32; 3]], bool))| (record(i), Cloud::from_points(points.to_vec()));
     write(&dir, clouds.iter().enumerate().map(scan)).unwrap();
     let set = open(&dir).unwrap();
+    assert_eq!(set.degenerate().unwrap(), [0, 2, 3]);
     for (i, (points, extent)) in clouds.iter().enumerate() {
-        assert_eq!(set.has_extent(i).unwrap(), *extent, "{points:?}");
         assert_eq!(set.cloud(i).unwrap().has_extent(), *extent, "{points:?}");
     }
 }

@@ -6,7 +6,6 @@ mod fetch;
 mod importers;
 #[path = "../made/mod.rs"]
 mod made;
-mod python;
 mod readers;
 mod real;
 mod round_trip;

@@ -77,7 +77,7 @@ fn the_trees_of_idtrees_are_those_of_the_summary_and_make_folds_by_plot() {
         assert!(near || record.plot != row["plot"], "{record:?}");
         Ok(())
     };
-    import::run(&plan, &Options::default(), &mut compare, &mut |_| Ok(())).unwrap();
+    import::run(&plan, &Options::default(), &mut compare, &mut |_, _| Ok(())).unwrap();
     let none = index.values().filter(|row| above(row) == 0).count();
     assert!(
         elsewhere <= 3 && trees + none >= index.len() - 3,
@@ -95,7 +95,7 @@ fn the_trees_of_idtrees_are_those_of_the_summary_and_make_folds_by_plot() {
     let out = tempfile::tempdir().unwrap();
     let to = out.path().join("set");
     let plan = import::plan(&KINDS[0], &dir, &options).unwrap();
-    let (report, _) = import::to_shards(plan, &KINDS[0], &options, &to, &mut |_| Ok(())).unwrap();
+    let (report, _) = import::to_shards(plan, &KINDS[0], &options, &to, &mut |_, _| Ok(())).unwrap();
     let data = shard::open(&to).unwrap();
     assert_eq!(
         (&data.species[..], data.len()),

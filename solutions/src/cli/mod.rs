@@ -33,10 +33,7 @@ use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
-use crate::{
-    kernels::{Bf16Unit, Filter},
-    train::Failure,
-};
+use crate::{kernels::Filter, train::Failure};
 
 /// Predicts the species of trees, or their size, from laser scans.
 #[derive(Debug, Parser)]
@@ -50,10 +47,6 @@ struct Cli {
     /// bit-identical
     #[arg(long, global = true)]
     no_filter: bool,
-
-    /// Emulate bf16 by rounding, even if the CPU has a unit for it
-    #[arg(long, global = true)]
-    no_bf16_unit: bool,
 
     #[command(subcommand)]
     command: Command,
@@ -127,9 +120,6 @@ pub fn main() -> ExitCode {
     start_threads(cli.threads);
     if cli.no_filter {
         Filter::Off.choose();
-    }
-    if cli.no_bf16_unit {
-        Bf16Unit::Off.choose();
     }
     let result = match cli.command {
         Command::Train(args) => train::run(*args),

@@ -3,15 +3,14 @@
 use std::{
     path::PathBuf,
     process::ExitCode,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
 use anyhow::{Result, ensure};
 
 use super::stop;
-use crate::profile::monitor::{Log, Sample, Watch};
+use crate::profile::monitor::{Log, Sample, Watch, pause};
 
 /// Options of `canopy monitor`.
 #[derive(Debug, clap::Args)]
@@ -87,14 +86,6 @@ pub fn interval(seconds: f64) -> Result<Duration> {
         "an interval of {seconds} s is out of range: choose 0.01 to 86400"
     );
     Ok(Duration::from_secs_f64(seconds))
-}
-
-/// Sleeps until `next`, or until `stop` is set.
-fn pause(next: Instant, stop: &AtomicBool) {
-    while !stop.load(Ordering::Relaxed) && Instant::now() < next {
-        let left = next.saturating_duration_since(Instant::now());
-        thread::sleep(left.min(Duration::from_millis(50)));
-    }
 }
 
 /// The values that a device reports.

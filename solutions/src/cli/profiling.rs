@@ -30,14 +30,10 @@ impl Profiling {
         if !self.profile {
             return Ok(None);
         }
-        let mut options = profile::Options::of(device);
-        if self.nvtx {
-            match profile::nvtx_available() {
-                Ok(()) => options.ranges = true,
-                Err(e) => eprintln!("no NVTX ranges: {e:#}"),
-            }
+        if self.nvtx && cfg!(not(feature = "nvtx")) {
+            eprintln!("no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`");
         }
-        profile::start(options).map(Some)
+        profile::start(device, self.nvtx).map(Some)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which instructions the operators use: the vectors, and the units for bf16 and for 8 bits. The fastest that the machine
-//! has, or others on request. A choice applies to the whole process.
+//! Which instructions the operators use: the vectors, and the unit for products of 8 bits. The fastest that the machine has,
+//! or others on request. A choice applies to the whole process.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -27,19 +27,6 @@ pub enum InstructionSet {
     Avx512 = 3,
 }
 
-/// How the fused operators compute products of bf16 numbers with sums in f32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-#[repr(u8)]
-pub enum Bf16Unit {
-    /// Not at all: their products are in f32. In a low-precision pass, operators run one at a time and are rounded.
-    Off = 1,
-    /// Without special instructions, on any machine. Slower than f32; the specification of the others.
-    Portable = 2,
-    /// `vdpbf16ps` of AVX512-BF16: two products in each of 16 lanes.
-    Avx512 = 3,
-}
-
 /// How the filter of the widest layer computes its products of 8-bit operands. All give the same integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -47,22 +34,12 @@ pub enum Bf16Unit {
 pub enum Filter {
     /// No filter: every product is computed in f32.
     Off = 1,
-    /// Without special instructions, on any machine. Slower than no filter; the specification of the others.
+    /// Without special instructions, on any machine. Slower than no filter; the specification of the other.
     Portable = 2,
     /// `vpdpbusd` with 256 bits, of AVX-VNNI: four products of 8 bits in each of 8 lanes.
     AvxVnni = 3,
     /// `vpdpbusd` with 512 bits, of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
     Vnni = 4,
-}
-
-impl fmt::Display for Bf16Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Portable => "portable",
-            Self::Avx512 => "AVX512-BF16",
-        })
-    }
 }
 
 impl fmt::Display for Filter {
@@ -78,7 +55,6 @@ impl fmt::Display for Filter {
 
 /// 0 until something is chosen.
 static SET: AtomicU8 = AtomicU8::new(0);
-static UNIT: AtomicU8 = AtomicU8::new(0);
 static FILTER: AtomicU8 = AtomicU8::new(0);
 
 /// The one of `all` that was chosen.
@@ -127,37 +103,6 @@ impl InstructionSet {
                 Self::Avx512
             }
         }
-    }
-}
-
-impl Bf16Unit {
-    /// All, the slowest first.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Portable, Self::Avx512];
-
-    /// What a new low-precision pass uses. If nothing was chosen, the fastest unit that belongs to the current instruction
-    /// set. A CPU without one emulates bf16 by rounding: `Off`.
-    pub fn current() -> Self {
-        chosen(&UNIT, &Self::ALL).unwrap_or_else(|| match InstructionSet::current() {
-            InstructionSet::Avx512 if Self::Avx512.is_available() => Self::Avx512,
-            _ => Self::Off,
-        })
-    }
-
-    /// Whether this machine has the instructions.
-    pub fn is_available(self) -> bool {
-        match self {
-            Self::Off | Self::Portable => true,
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512 => V4::is_available() && is_x86_feature_detected!("avx512bf16"),
-            #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 => false,
-        }
-    }
-
-    /// Uses `self` from now on; no unit if the machine does not have the instructions.
-    pub fn choose(self) {
-        let unit = if self.is_available() { self } else { Self::Off };
-        UNIT.store(unit as u8, Ordering::Relaxed);
     }
 }
 

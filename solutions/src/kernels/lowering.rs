@@ -4,8 +4,8 @@ use std::{fmt, sync::Arc};
 
 use candle_core::{DType, Result, Tensor};
 
+use super::Pass;
 use super::device::Target;
-use super::{Bf16Unit, Pass};
 
 // ANCHOR: Operator
 /// The kinds of operators of a network.
@@ -55,16 +55,11 @@ pub trait Lowering: fmt::Debug + Send + Sync {
     fn dtype(&self) -> Option<DType> {
         None
     }
-
-    /// The unit that computes the products of the fused operators. If it is off, layers run one operator at a time.
-    fn bf16_unit(&self) -> Bf16Unit {
-        Bf16Unit::Off
-    }
 }
 
 impl Pass {
     /// The same pass with `lowering` applied to its operators, if there is one. It then runs them one at a time, unless
-    /// fused ones compute in its format.
+    /// the CUDA kernels compute in its format.
     #[must_use]
     pub fn lowered(mut self, lowering: Option<Arc<dyn Lowering>>) -> Self {
         self.lowering = lowering;
@@ -91,14 +86,6 @@ impl Pass {
         match Target::of_pass(self, x) {
             Some(device) => device.cast(x, dtype),
             None => x.to_dtype(dtype),
-        }
-    }
-
-    /// The unit that computes the products of the pass's fused operators.
-    pub(super) fn bf16_unit(&self) -> Bf16Unit {
-        match &self.lowering {
-            Some(lowering) if !self.is_plain() => lowering.bf16_unit(),
-            _ => Bf16Unit::Off,
         }
     }
 

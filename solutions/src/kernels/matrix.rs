@@ -2,15 +2,15 @@
 
 /// Element (row, column) of `data` at `row · row_step + column · column_step`.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a, T = f32> {
-    pub data: &'a [T],
+pub(super) struct Matrix<'a> {
+    pub data: &'a [f32],
     pub row_step: usize,
     pub column_step: usize,
 }
 
-impl<'a, T> Matrix<'a, T> {
+impl<'a> Matrix<'a> {
     /// Row by row, `width` values each.
-    pub fn dense(data: &'a [T], width: usize) -> Self {
+    pub fn dense(data: &'a [f32], width: usize) -> Self {
         Self {
             data,
             row_step: width,

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor, bail};
 
 use super::device::Target;
 use super::values::fused;
-use super::{Bf16Unit, Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
+use super::{Clouds, MlpLayer, Pass, operators, shared_mlp as fused_form};
 
 /// Applies layer after layer to each row. x `[rows, in]` → `[rows, out of the last layer]`.
 ///
@@ -38,7 +38,7 @@ fn run(x: &Tensor, layers: &[MlpLayer], clouds: Option<&Clouds>, pass: &Pass) ->
     for l in layers {
         inputs.extend([l.weight, l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()]);
     }
-    if fused(pass, &inputs) && (!pass.is_lowered() || pass.bf16_unit() != Bf16Unit::Off) {
+    if fused(pass, &inputs) && !pass.is_lowered() {
         fused_form::layers(&inputs, layers, ranges, pass)
     } else {
         operators::layers(x, layers, ranges, pass)

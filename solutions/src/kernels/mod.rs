@@ -2,9 +2,9 @@
 //! specification.
 //!
 //! A row is a point, so a batch of clouds is `[points of all clouds, channels]`; [`Clouds`] says which rows belong to
-//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU, in f32 or with products of bf16 numbers, and with
-//! the feature `cuda` on a GPU, in f32, bf16 and fp16 ([`device`]). For other dtypes and with `plain`, candle's operators run,
-//! on candle's graph. [`backward`] is the backward pass of all.
+//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU in f32, and with
+//! the feature `cuda` on a GPU, in f32, bf16 and fp16 ([`device`]). For other dtypes and with `plain`, candle's operators
+//! run, on candle's graph. [`backward`] is the backward pass of all.
 //!
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a
@@ -33,7 +33,6 @@ mod maxima;
 mod mlp;
 pub mod multi_tensor;
 mod neuron;
-mod operand;
 mod operators;
 mod plain;
 mod pool;
@@ -55,7 +54,7 @@ pub use by_candle::{loss_by_candle, with_backward};
 pub use clouds::{Clouds, without_padding};
 pub use dropout::dropout;
 pub use filter::{FilterCounts, filter_counts};
-pub use instruction_set::{Bf16Unit, Filter, InstructionSet};
+pub use instruction_set::{Filter, InstructionSet};
 pub use layer::{BatchNorm, MlpLayer};
 pub use linear::linear;
 pub use loss::{cross_entropy, weighted_sum};

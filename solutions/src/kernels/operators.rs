@@ -1,6 +1,5 @@
 //! Layers of linear+BN+ReLU one operator at a time. By candle's operators this is the plain form, the specification of the
-//! fused one. A pass with a [`super::Lowering`] runs here as well, because it rounds between the operators (unless the
-//! fused ones have a unit for its format); on the CPU in f32 its operators are on the pass's tape.
+//! fused one. A pass with a [`super::Lowering`] runs here as well, because it rounds between the operators; on the CPU in f32 its operators are on the pass's tape.
 
 use std::ops::Range;
 

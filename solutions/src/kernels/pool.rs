@@ -1,11 +1,8 @@
 //! Large buffers kept for the next step: a new buffer of 16 MB costs 4,096 page faults, more time than the sum that it
 //! holds.
 
-use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use bytemuck::Pod;
 
 /// Shorter buffers are left to the allocator.
 const SMALL: usize = 1 << 16;
@@ -60,41 +57,33 @@ pub fn idle_bytes() -> u64 {
     (numbers * size_of::<f32>()) as u64
 }
 
-/// Numbers in a buffer of the pool, which returns there when it is dropped.
-#[derive(Debug)]
-pub(super) struct Pooled<T> {
-    floats: Vec<f32>,
-    len: usize,
-    of: PhantomData<T>,
-}
+/// A buffer of the pool, which returns there when it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Pooled(Vec<f32>);
 
-impl<T: Pod> Pooled<T> {
+impl Pooled {
     /// See `take`.
     pub fn new(len: usize) -> Self {
-        Self {
-            floats: take((len * size_of::<T>()).div_ceil(size_of::<f32>())),
-            len,
-            of: PhantomData,
-        }
+        Self(take(len))
     }
 }
 
-impl<T: Pod> Deref for Pooled<T> {
-    type Target = [T];
+impl Deref for Pooled {
+    type Target = [f32];
 
-    fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.floats)[..self.len]
+    fn deref(&self) -> &[f32] {
+        &self.0
     }
 }
 
-impl<T: Pod> DerefMut for Pooled<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut(&mut self.floats)[..self.len]
+impl DerefMut for Pooled {
+    fn deref_mut(&mut self) -> &mut [f32] {
+        &mut self.0
     }
 }
 
-impl<T> Drop for Pooled<T> {
+impl Drop for Pooled {
     fn drop(&mut self) {
-        give(std::mem::take(&mut self.floats));
+        give(std::mem::take(&mut self.0));
     }
 }

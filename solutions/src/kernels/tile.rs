@@ -1,7 +1,7 @@
 //! Products of small matrices that stay in the caches, on one thread: the innermost loop, which takes most of the time.
 //!
-//! One register tile serves all of them: H rows × W vectors of sums, for every instruction set and every [`Word`] (f32, two
-//! bf16 numbers or four numbers of 8 bits). A product has 24 sums on machines of 32 vector registers (AVX-512 and NEON),
+//! One register tile serves all of them: H rows × W vectors of sums, for every instruction set and both kinds of [`Word`] (f32,
+//! or four numbers of 8 bits). A product has 24 sums on machines of 32 vector registers (AVX-512 and NEON),
 //! as 6 rows × 4 vectors: 4 registers are the right operand, 1 is the left one. On machines of 16 (AVX2) it has 6 × 2. On
 //! NEON the shape follows from the number of registers and was not measured. Every sum adds in the order of the depth, so
 //! the shape changes no bit of it. The left operand is read word by word, so it may be a matrix or its transpose; the right
@@ -85,14 +85,14 @@ pub(super) unsafe fn sums<S: Simd, T: Word<S>, const H: usize, const W: usize>(
     sums
 }
 
-/// `c = a·b`, or `c += a·b`, of a `rows × depth`, and b `depth × columns` and c `rows × columns`, both dense; `depth` counts
-/// words. `columns` is a multiple of [`LANES`].
-pub(super) struct Product<'a, T = f32> {
+/// `c = a·b`, or `c += a·b`, of a `rows × depth`, and b `depth × columns` and c `rows × columns`, both dense.
+/// `columns` is a multiple of [`LANES`].
+pub(super) struct Product<'a> {
     pub rows: usize,
     pub depth: usize,
     pub columns: usize,
-    pub a: Matrix<'a, T>,
-    pub b: &'a [T],
+    pub a: Matrix<'a>,
+    pub b: &'a [f32],
     pub c: &'a mut [f32],
     /// Adds to c instead of overwriting it.
     pub add: bool,
@@ -100,8 +100,8 @@ pub(super) struct Product<'a, T = f32> {
     pub upper: bool,
 }
 
-impl<'a, T: Copy> Product<'a, T> {
-    pub fn new([rows, depth, columns]: [usize; 3], a: Matrix<'a, T>, b: &'a [T], c: &'a mut [f32]) -> Self {
+impl<'a> Product<'a> {
+    pub fn new([rows, depth, columns]: [usize; 3], a: Matrix<'a>, b: &'a [f32], c: &'a mut [f32]) -> Self {
         assert!(columns.is_multiple_of(LANES) && c.len() >= rows * columns && b.len() >= depth * columns);
         assert!(rows == 0 || depth == 0 || a.contains(rows, depth));
         Self {
@@ -116,45 +116,14 @@ impl<'a, T: Copy> Product<'a, T> {
         }
     }
 
-    /// Computes the product with the vectors `S`.
-    ///
-    /// # Safety
-    /// The machine has the instructions of `S` and `T`.
-    #[inline(always)]
-    pub unsafe fn compute<S: Simd>(mut self, simd: S)
-    where
-        T: Word<S, Sums = S::f32s>,
-    {
-        // As many sums in a narrower tile: of an upper product, less of it lies left of the diagonal.
-        let narrow = self.upper && S::F32_LANES >= LANES;
-        let mut from = 0;
-        while from < self.columns {
-            let left = (self.columns - from) / S::F32_LANES;
-            // SAFETY: the caller's; `left` vectors of columns are left.
-            let wide = unsafe {
-                if S::REGISTER_COUNT < 32 {
-                    match left {
-                        2.. => self.rows::<S, 6, 2>(simd, from),
-                        _ => self.rows::<S, 6, 1>(simd, from),
-                    }
-                } else {
-                    match left {
-                        4.. if !narrow => self.rows::<S, 6, 4>(simd, from),
-                        2.. => self.rows::<S, 12, 2>(simd, from),
-                        _ => self.rows::<S, 12, 1>(simd, from),
-                    }
-                }
-            };
-            from += wide * S::F32_LANES;
-        }
+    /// Computes the product with the current instruction set.
+    pub fn run(self) {
+        dispatch(self);
     }
 
     /// All rows of W vectors of columns. Returns W.
     #[inline(always)]
-    unsafe fn rows<S: Simd, const H: usize, const W: usize>(&mut self, simd: S, from: usize) -> usize
-    where
-        T: Word<S, Sums = S::f32s>,
-    {
+    unsafe fn rows<S: Simd, const H: usize, const W: usize>(&mut self, simd: S, from: usize) -> usize {
         let end = if self.upper {
             self.rows.min(from + W * S::F32_LANES)
         } else {
@@ -184,17 +153,14 @@ impl<'a, T: Copy> Product<'a, T> {
     }
 
     #[inline(always)]
-    unsafe fn tile<S: Simd, const H: usize, const W: usize>(&mut self, simd: S, row: usize, from: usize)
-    where
-        T: Word<S, Sums = S::f32s>,
-    {
+    unsafe fn tile<S: Simd, const H: usize, const W: usize>(&mut self, simd: S, row: usize, from: usize) {
         let (row_step, column_step) = (self.a.row_step, self.a.column_step);
         // SAFETY: `new` has checked the operands against the sizes.
         unsafe {
             let a = self.a.data.as_ptr().add(row * row_step);
             let a = |i, k| *a.add(k * column_step).add(i * row_step);
             let b = self.b.as_ptr().add(from);
-            let sums = sums::<S, T, H, W>(simd, self.depth, a, b, self.columns);
+            let sums = sums::<S, f32, H, W>(simd, self.depth, a, b, self.columns);
             let c = self.c.as_mut_ptr().add(row * self.columns + from);
             for (i, line) in sums.iter().enumerate() {
                 for (j, &sum) in line.iter().enumerate() {
@@ -211,19 +177,47 @@ impl<'a, T: Copy> Product<'a, T> {
     }
 }
 
-impl Product<'_> {
-    /// Computes the product with the current instruction set.
-    pub fn run(self) {
-        dispatch(self);
-    }
-}
-
 impl WithSimd for Product<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        // SAFETY: the machine has the instructions for which `dispatch` calls this.
-        unsafe { self.compute(simd) }
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        // As many sums in a narrower tile: of an upper product, less of it lies left of the diagonal.
+        let narrow = self.upper && S::F32_LANES >= LANES;
+        let mut from = 0;
+        while from < self.columns {
+            let left = (self.columns - from) / S::F32_LANES;
+            // SAFETY: the machine has the instructions, and `left` vectors of columns are left.
+            let wide = unsafe {
+                if S::REGISTER_COUNT < 32 {
+                    match left {
+                        2.. => self.rows::<S, 6, 2>(simd, from),
+                        _ => self.rows::<S, 6, 1>(simd, from),
+                    }
+                } else {
+                    match left {
+                        4.. if !narrow => self.rows::<S, 6, 4>(simd, from),
+                        2.. => self.rows::<S, 12, 2>(simd, from),
+                        _ => self.rows::<S, 12, 1>(simd, from),
+                    }
+                }
+            };
+            from += wide * S::F32_LANES;
+        }
     }
 }
+
+/// `c += aᵀ·b` over rows, a of `n` values and b of `k`, a multiple of [`LANES`]. If `b` is `None`, it is a, and only the values
+/// on or right of the diagonal are computed.
+pub(super) fn add_transposed([n, rows, k]: [usize; 3], a: &[f32], b: Option<&[f32]>, c: &mut [f32]) {
+    let product = Product::new([n, rows, k], Matrix::dense(a, n).t(), b.unwrap_or(a), c);
+    Product {
+        add: true,
+        upper: b.is_none(),
+        ..product
+    }
+    .run();
+}
+
+#[cfg(test)]
+mod tests;

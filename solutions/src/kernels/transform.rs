@@ -9,18 +9,17 @@ use super::clouds::{Clouds, each_plain, split};
 use super::device::Target;
 use super::matmul::one_thread;
 use super::matrix::Matrix;
-use super::operand::{self, Operand, Words};
 use super::tape;
-use super::tile::LANES;
-use super::values::{Values, fused};
-use super::{Bf16Unit, Operator, Pass};
+use super::tile::{LANES, Product, add_transposed};
+use super::values::Values;
+use super::{Operator, Pass};
 
 /// Multiplies each cloud's points by the cloud's matrix. x `[points of all clouds, k]`, t `[clouds, k, k]` → like x.
 ///
 /// # Errors
 /// Returns an error if the shapes do not match, or if the rows do not divide into the clouds.
 pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Tensor> {
-    product(x, t, &clouds.into(), Bf16Unit::Off, None)
+    product(x, t, &clouds.into(), None)
 }
 
 /// [`transform`] as an operator of `pass`, in its precision.
@@ -31,27 +30,14 @@ pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Res
     if let (Some(low), Some(device)) = (pass.low(), Target::of_pass(pass, x)) {
         // The points stay in low precision for the next layer.
         let (x, t) = (device.cast(x, low)?, device.cast(t, low)?);
-        return product(&x, &t, clouds, Bf16Unit::Off, Some(device));
-    }
-    let whole = x.dims().last().is_some_and(|k| k.is_multiple_of(LANES));
-    let unit = pass.bf16_unit();
-    // The tape records it only if it has recorded an input.
-    let ours = fused(pass, &[x, t]) && (!pass.train || tape::Tape::of(&[x, t]).is_some());
-    if unit != Bf16Unit::Off && whole && ours {
-        return product(x, t, clouds, unit, None);
+        return product(&x, &t, clouds, Some(device));
     }
     pass.operate(Operator::Matmul, [x, t], |[x, t]| {
         transform(&x, &t, clouds.clone())
     })
 }
 
-fn product(
-    x: &Tensor,
-    t: &Tensor,
-    clouds: &Clouds,
-    unit: Bf16Unit,
-    device: Option<Target>,
-) -> Result<Tensor> {
+fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, device: Option<Target>) -> Result<Tensor> {
     let rows = match (x.dims(), t.dims()) {
         (&[rows, k], &[count, k1, k2]) if k > 0 && [count, k1, k2] == [clouds.count(), k, k] => rows,
         (x, t) => bail!(
@@ -63,37 +49,25 @@ fn product(
     if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
-    match (tape::Tape::of(&[x, t]), unit) {
-        (None, Bf16Unit::Off) => each_plain(x, &ranges, |x, of| {
+    let Some(tape) = tape::Tape::of(&[x, t]) else {
+        return each_plain(x, &ranges, |x, of| {
             x.matmul(&t.narrow(0, of.start, of.len())?)?.flatten_to(1)
-        }),
-        (tape, Bf16Unit::Off) => on_cpu::<f32>(tape.as_ref(), x, t, ranges, unit),
-        (tape, _) => on_cpu::<u16>(tape.as_ref(), x, t, ranges, unit),
-    }
-}
-
-/// In products of numbers T. The caller has checked the shapes.
-fn on_cpu<T: Operand>(
-    tape: Option<&tape::Tape>,
-    x: &Tensor,
-    t: &Tensor,
-    clouds: Vec<Range<usize>>,
-    unit: Bf16Unit,
-) -> Result<Tensor> {
-    let (rows, k) = x.dims2()?;
+        });
+    };
+    let k = x.dim(1)?;
     let (xc, tc) = (x.contiguous()?.detach(), t.contiguous()?.detach());
     let mut y = vec![0.0; rows * k];
-    each_cloud::<T>(unit, &Values::of(&xc)?, &Values::of(&tc)?, k, &clouds, &mut y);
-    tape::record(tape, &[x, t], y, &[rows, k], || {
+    each_cloud(&Values::of(&xc)?, &Values::of(&tc)?, k, &ranges, &mut y);
+    tape::record(Some(&tape), &[x, t], y, &[rows, k], || {
         Box::new(move |g, wanted| {
             let (x, transposed) = (Values::of(&xc)?, tc.t()?.contiguous()?);
             let t = Values::of(&transposed)?;
             let dx = wanted[0].then(|| {
                 let mut dx = vec![0.0; rows * k];
-                each_cloud::<T>(unit, &g, &t, k, &clouds, &mut dx);
+                each_cloud(&g, &t, k, &ranges, &mut dx);
                 dx
             });
-            let dt = wanted[1].then(|| matrix_gradient::<T>(unit, &x, &g, k, &clouds));
+            let dt = wanted[1].then(|| matrix_gradient(&x, &g, k, &ranges));
             Ok(vec![dx, dt])
         })
     })
@@ -102,26 +76,15 @@ fn on_cpu<T: Operand>(
 /// Rows that one task takes.
 const BLOCK: usize = 256;
 
-fn each_cloud<T: Operand>(
-    unit: Bf16Unit,
-    x: &[f32],
-    t: &[f32],
-    k: usize,
-    clouds: &[Range<usize>],
-    y: &mut [f32],
-) {
+fn each_cloud(x: &[f32], t: &[f32], k: usize, clouds: &[Range<usize>], y: &mut [f32]) {
     let parts: Vec<_> = split(y, clouds, k).into_iter().zip(clouds).enumerate().collect();
     parts.into_par_iter().for_each(|(i, (y, cloud))| {
         let t = &t[i * k * k..][..k * k];
         let x = &x[cloud.start * k..cloud.end * k];
         let blocks = y.par_chunks_mut(BLOCK * k).zip(x.par_chunks(BLOCK * k));
-        if !k.is_multiple_of(LANES) {
-            return blocks.for_each(|(y, x)| multiply(x, t, k, y));
-        }
-        let t = T::right(t, k);
-        blocks.for_each_init(Vec::new, |numbers, (y, x)| {
-            operand::multiply(unit, [x.len() / k, k, k], T::of(x, numbers), &t, y, false);
-            T::round(y);
+        blocks.for_each(|(y, x)| match k.is_multiple_of(LANES) {
+            true => Product::new([x.len() / k, k, k], Matrix::dense(x, k), t, y).run(),
+            false => multiply(x, t, k, y),
         });
     });
 }
@@ -140,31 +103,16 @@ fn multiply(x: &[f32], t: &[f32], k: usize, y: &mut [f32]) {
 }
 
 /// dt = xᵀg of each cloud.
-fn matrix_gradient<T: Operand>(
-    unit: Bf16Unit,
-    x: &[f32],
-    g: &[f32],
-    k: usize,
-    clouds: &[Range<usize>],
-) -> Vec<f32> {
+fn matrix_gradient(x: &[f32], g: &[f32], k: usize, clouds: &[Range<usize>]) -> Vec<f32> {
     let mut dt = vec![0.0; clouds.len() * k * k];
     dt.par_chunks_mut(k * k).zip(clouds).for_each(|(dt, cloud)| {
         let points = cloud.len();
         let rows = cloud.start * k..cloud.end * k;
         let (x, g) = (&x[rows.clone()], &g[rows]);
-        if !k.is_multiple_of(LANES) {
-            let (x, g) = (Matrix::dense(x, k).t(), Matrix::dense(g, k));
-            return one_thread([k, points, k], x, g, dt);
+        match k.is_multiple_of(LANES) {
+            true => add_transposed([k, points, k], x, Some(g), dt),
+            false => one_thread([k, points, k], Matrix::dense(x, k).t(), Matrix::dense(g, k), dt),
         }
-        // In f32 there is one sum over all points.
-        let block = if T::IS_ROUNDED { BLOCK } else { points };
-        let (mut xs, mut gs, mut words) = (Vec::new(), Vec::new(), Words::<T>::default());
-        for (x, g) in x.chunks(block * k).zip(g.chunks(block * k)) {
-            let sizes = [k, x.len() / k, k];
-            let (x, g) = (T::of(x, &mut xs), T::of(g, &mut gs));
-            operand::add_transposed(unit, sizes, x, Some(g), dt, &mut words);
-        }
-        T::round(dt);
     });
     dt
 }

@@ -3,19 +3,19 @@
 
 /// Declares a function whose body is compiled once for each instruction set.
 macro_rules! for_each_instruction_set {
-    ($($(#[$doc:meta])* fn $name:ident$(<$($number:ident),+>)?($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {$(
         $(#[$doc])*
         #[allow(clippy::too_many_arguments)]
-        pub(in crate::kernels) fn $name$(<$($number: $crate::kernels::vector::Number),+>)?($($arg: $ty),*) {
+        pub(in crate::kernels) fn $name($($arg: $ty),*) {
             #[inline(always)]
-            fn body$(<$($number: $crate::kernels::vector::Number),+>)?($($arg: $ty),*) $body
+            fn body($($arg: $ty),*) $body
 
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx512f,avx512vl,avx512bw,avx512dq")]
-                fn avx512$(<$($number: $crate::kernels::vector::Number),+>)?($($arg: $ty),*) { body($($arg),*) }
+                fn avx512($($arg: $ty),*) { body($($arg),*) }
                 #[target_feature(enable = "avx2")]
-                fn avx2$(<$($number: $crate::kernels::vector::Number),+>)?($($arg: $ty),*) { body($($arg),*) }
+                fn avx2($($arg: $ty),*) { body($($arg),*) }
 
                 use $crate::kernels::InstructionSet;
                 match InstructionSet::current() {
@@ -34,42 +34,6 @@ macro_rules! for_each_instruction_set {
 pub(super) use for_each_instruction_set;
 
 use super::steps::AdamFactors;
-
-/// A stored number: f32, or the bits of a bf16. Arithmetic is in f32.
-pub(super) trait Number: Copy + Default {
-    fn wide(self) -> f32;
-
-    /// Rounds to the nearest number, ties to even. NaN stays NaN.
-    fn rounded(v: f32) -> Self;
-}
-
-impl Number for f32 {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        self
-    }
-
-    #[inline(always)]
-    fn rounded(v: f32) -> Self {
-        v
-    }
-}
-
-impl Number for u16 {
-    #[inline(always)]
-    fn wide(self) -> f32 {
-        f32::from_bits(u32::from(self) << 16)
-    }
-
-    #[inline(always)]
-    fn rounded(v: f32) -> Self {
-        let bits = v.to_bits();
-        let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
-        // The highest bit of the mantissa keeps NaN from becoming infinity.
-        let rounded = if v.is_nan() { bits | 1 << 22 } else { rounded };
-        (rounded >> 16) as u16
-    }
-}
 
 for_each_instruction_set! {
     /// One step of Adam or AdamW.
@@ -138,27 +102,6 @@ for_each_instruction_set! {
         *top = values.iter().fold(*top, |top, v| top.max(v.to_bits() & 0x7fff_ffff));
     }
 
-    /// Rounds each value to the nearest bf16, ties to even. NaN stays NaN.
-    fn round_to_bf16(values: &mut [f32]) {
-        for v in values {
-            *v = u16::rounded(*v).wide();
-        }
-    }
-
-    /// `to = from`, rounded.
-    fn convert<T, F>(to: &mut [T], from: &[F]) {
-        for (to, from) in to.iter_mut().zip(from) {
-            *to = T::rounded(from.wide());
-        }
-    }
-
-    /// `pairs` = the numbers of two rows, in turn.
-    fn in_pairs(first: &[u16], second: &[u16], pairs: &mut [[u16; 2]]) {
-        for ((pair, &first), &second) in pairs.iter_mut().zip(first).zip(second) {
-            *pair = [first, second];
-        }
-    }
-
     /// `sum += more`.
     fn add(sum: &mut [f32], more: &[f32]) {
         for (s, m) in sum.iter_mut().zip(more) {
@@ -167,13 +110,13 @@ for_each_instruction_set! {
     }
 
     /// `to = max(0, from · scale + shift)`, or without the ReLU; rows of `channels`, all dense.
-    fn normalise<T, F>(to: &mut [T], from: &[F], scale: &[f32], shift: &[f32], relu: bool) {
+    fn normalise(to: &mut [f32], from: &[f32], scale: &[f32], shift: &[f32], relu: bool) {
         let channels = scale.len();
         let shift = &shift[..channels];
         for (to, from) in to.chunks_exact_mut(channels).zip(from.chunks_exact(channels)) {
             for c in 0..channels {
-                let v = from[c].wide() * scale[c] + shift[c];
-                to[c] = T::rounded(if relu && v < 0.0 { 0.0 } else { v });
+                let v = from[c] * scale[c] + shift[c];
+                to[c] = if relu && v < 0.0 { 0.0 } else { v };
             }
         }
     }
@@ -193,10 +136,10 @@ for_each_instruction_set! {
     }
 
     /// `to` = each row minus `mean`.
-    fn centre<T, F>(to: &mut [T], rows: &[F], mean: &[f32]) {
+    fn centre(to: &mut [f32], rows: &[f32], mean: &[f32]) {
         for (to, row) in to.chunks_exact_mut(mean.len()).zip(rows.chunks_exact(mean.len())) {
             for ((t, x), m) in to.iter_mut().zip(row).zip(mean) {
-                *t = T::rounded(x.wide() - m);
+                *t = x - m;
             }
         }
     }
@@ -209,10 +152,10 @@ for_each_instruction_set! {
     }
 
     /// `sum[c]` += the column's sum. `sum.len()` channels a row.
-    fn column_sums<T>(rows: &[T], sum: &mut [f32]) {
+    fn column_sums(rows: &[f32], sum: &mut [f32]) {
         for row in rows.chunks_exact(sum.len()) {
             for (s, x) in sum.iter_mut().zip(row) {
-                *s += x.wide();
+                *s += x;
             }
         }
     }
@@ -231,12 +174,12 @@ for_each_instruction_set! {
 
     /// Zeroes the gradient where the ReLU was closed (`y · scale + shift` not above 0), and adds up
     /// `sum[c] += g` and `dot[c] += g · (y − mean) · rstd`.
-    fn mask_and_sum<T>(g: &mut [f32], y: &[T], scale: &[f32], shift: &[f32], mean: &[f32], rstd: &[f32], relu: bool, sum: &mut [f32], dot: &mut [f32]) {
+    fn mask_and_sum(g: &mut [f32], y: &[f32], scale: &[f32], shift: &[f32], mean: &[f32], rstd: &[f32], relu: bool, sum: &mut [f32], dot: &mut [f32]) {
         let n = sum.len();
         let (scale, shift, mean, rstd, dot) = (&scale[..n], &shift[..n], &mean[..n], &rstd[..n], &mut dot[..n]);
         for (g, y) in g.chunks_exact_mut(n).zip(y.chunks_exact(n)) {
             for c in 0..n {
-                let y = y[c].wide();
+                let y = y[c];
                 let open = !relu || y * scale[c] + shift[c] > 0.0;
                 let v = if open { g[c] } else { 0.0 };
                 g[c] = v;
@@ -247,12 +190,12 @@ for_each_instruction_set! {
     }
 
     /// The gradient before batch norm: `to = u·g + a + b·(y − mean)`.
-    fn before_norm<T, F>(to: &mut [T], g: &[f32], y: &[F], mean: &[f32], u: &[f32], a: &[f32], b: &[f32]) {
+    fn before_norm(to: &mut [f32], g: &[f32], y: &[f32], mean: &[f32], u: &[f32], a: &[f32], b: &[f32]) {
         let n = u.len();
         let (mean, a, b) = (&mean[..n], &a[..n], &b[..n]);
         for ((to, g), y) in to.chunks_exact_mut(n).zip(g.chunks_exact(n)).zip(y.chunks_exact(n)) {
             for c in 0..n {
-                to[c] = T::rounded(u[c] * g[c] + a[c] + b[c] * (y[c].wide() - mean[c]));
+                to[c] = u[c] * g[c] + a[c] + b[c] * (y[c] - mean[c]);
             }
         }
     }

@@ -29,8 +29,7 @@ impl PointNet {
         pass: &Pass,
         recorded: Vec<usize>,
     ) -> Result<BackwardByParts> {
-        let params = self.params();
-        let of = |part: Vec<usize>| part.into_iter().map(|p| params[p].1.clone()).collect();
+        let of = |part: Vec<usize>| part.into_iter().map(|p| self.params[p].1.clone()).collect();
         Ok(BackwardByParts {
             reverse: Reverse::new(loss, pass)?.context(
                 "a backward pass by parts needs the fused operators: f32 on the CPU, without --plain",

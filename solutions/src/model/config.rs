@@ -21,9 +21,13 @@ impl std::fmt::Display for Kind {
     }
 }
 
+/// Batch norm's weight of the new batch in the running statistics, PyTorch's default.
+pub const BN_MOMENTUM: f64 = 0.1;
+/// What batch norm adds to the variance under the square root, PyTorch's default.
+pub const BN_EPS: f64 = 1e-5;
+
 /// The configuration of a PointNet. Weights fit only a model of the same `kind`, `inputs`, `classes` and `width`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PointNetConfig {
     /// With T-Nets or without.
     pub kind: Kind,
@@ -37,10 +41,6 @@ pub struct PointNetConfig {
     pub width: usize,
     /// Dropout probability after each hidden layer of the head.
     pub dropout: f32,
-    /// Weight of the new batch in the running statistics.
-    pub bn_momentum: f64,
-    /// Added to the variance under the square root.
-    pub bn_eps: f64,
 }
 
 impl Default for PointNetConfig {
@@ -52,8 +52,6 @@ impl Default for PointNetConfig {
             categories: 0,
             width: 1,
             dropout: 0.3,
-            bn_momentum: 0.1,
-            bn_eps: 1e-5,
         }
     }
 }
@@ -81,16 +79,6 @@ impl PointNetConfig {
             (0.0..1.0).contains(&self.dropout),
             "model: dropout is a probability, expected at least 0 and less than 1, got {}",
             self.dropout
-        );
-        ensure!(
-            self.bn_momentum > 0.0 && self.bn_momentum <= 1.0,
-            "model: bn_momentum: expected above 0 and at most 1, got {}",
-            self.bn_momentum
-        );
-        ensure!(
-            self.bn_eps > 0.0 && self.bn_eps.is_finite(),
-            "model: bn_eps: expected above 0, got {}",
-            self.bn_eps
         );
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use candle_core::{Result, Tensor, Var};
 
-use super::layers::{Init, Named};
+use super::layers::Init;
 use crate::kernels::{self, Operator, Pass};
 use crate::target::{embed, embedding_gradient};
 
@@ -19,14 +19,10 @@ pub(super) struct Embedding {
 }
 
 impl Embedding {
-    pub fn new(init: &Init, categories: usize) -> Result<Self> {
+    pub fn new(init: &mut Init, categories: usize) -> Result<Self> {
         Ok(Self {
-            table: init.uniform(NAME, &[categories, WIDTH], WIDTH)?,
+            table: init.uniform(NAME.to_owned(), &[categories, WIDTH], WIDTH)?,
         })
-    }
-
-    pub fn param(&self) -> Named {
-        (NAME.to_owned(), self.table.clone())
     }
 
     /// `feature` `[clouds, channels]` → `[clouds, channels + WIDTH]`, with the vector of each cloud's category `ids`.

@@ -3,8 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::Tensor;
 
-use super::embedding::Embedding;
-use super::layers::{self, Dense, Named};
+use super::layers::{self, Dense};
 use super::{Output, PointNet};
 use crate::kernels::{self, Clouds, Pass};
 
@@ -100,20 +99,23 @@ impl PointNet {
 
     /// The parameters of each part of a forward pass, as indices in [`PointNet::params`].
     pub fn parts(&self) -> Vec<Vec<usize>> {
-        let of = |layers: &[Dense]| layers.iter().flat_map(Dense::params).collect::<Vec<Named>>();
-        let mut parts: Vec<Vec<Named>> = Vec::new();
-        if let Some([input, feature]) = &self.transforms {
-            let before = of(&self.mlp[..BEFORE_FEATURE_TRANSFORM]);
-            parts.extend([input.params(), before, feature.params()]);
-        }
-        let mut under_max = of(self.after_transforms());
-        under_max.extend(self.embedding.iter().map(Embedding::param));
-        parts.push(under_max);
-        parts.extend(self.head.iter().map(|layer| layer.params().to_vec()));
-        parts.push(self.classifier.params().to_vec());
-        let places = self.places();
-        let indices = |part: Vec<Named>| part.iter().map(|(_, var)| places[&var.id()]).collect();
-        parts.into_iter().map(indices).collect()
+        // What the names of each part's parameters begin with.
+        let up_to_max: &[&[&str]] = match self.transforms {
+            Some(_) => &[
+                &["input_transform."],
+                &["mlp.0.", "mlp.1."],
+                &["feature_transform."],
+                &["mlp.2.", "mlp.3.", "mlp.4.", "embedding."],
+            ],
+            None => &[&["mlp.", "embedding."]],
+        };
+        let after: &[&[&str]] = &[&["head.0."], &["head.1."], &["classifier."]];
+        let of = |starts: &&[&str]| {
+            let params = self.params.iter().enumerate();
+            let own = params.filter(|(_, (name, _))| starts.iter().any(|start| name.starts_with(start)));
+            own.map(|(i, _)| i).collect()
+        };
+        up_to_max.iter().chain(after).map(of).collect()
     }
 
     /// Points `[clouds, points, inputs]` as rows `[clouds × points, inputs]`, without the padding of a mask.

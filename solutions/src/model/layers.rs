@@ -3,36 +3,60 @@
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy_data::Purpose;
 
+use super::{BN_EPS, BN_MOMENTUM};
 use crate::kernels::{self, BatchNorm, Clouds, MlpLayer, Operator, Pass};
 
-/// How new layers are initialised.
+/// How new layers are initialised, and what they have been given so far.
 pub(super) struct Init<'a> {
     pub device: &'a Device,
     pub dtype: DType,
     pub seed: u64,
-    pub bn_momentum: f64,
-    pub bn_eps: f64,
+    /// The parameters, in the order of the layers.
+    pub params: Vec<Named>,
+    /// Running means and variances, in the same order.
+    pub buffers: Vec<Named>,
 }
 
 impl Init<'_> {
     /// PyTorch's default for `Linear` and `Conv1d`, weight and bias alike: uniform within ±1/√fan_in.
     /// The random stream is chosen by the tensor's name, so that adding a layer changes no other's values.
-    pub fn uniform(&self, name: &str, shape: &[usize], fan_in: usize) -> Result<Var> {
+    pub fn uniform(&mut self, name: String, shape: &[usize], fan_in: usize) -> Result<Var> {
         let bound = 1.0 / (fan_in as f64).sqrt();
-        let mut random = Purpose::Init.stream(self.seed, stream_of(name));
+        let mut random = Purpose::Init.stream(self.seed, stream_of(&name));
         let values: Vec<f64> = (0..shape.iter().product())
             .map(|_| random.range(-bound, bound))
             .collect();
-        Var::from_tensor(&Tensor::from_vec(values, shape, self.device)?.to_dtype(self.dtype)?)
+        let values = Tensor::from_vec(values, shape, self.device)?.to_dtype(self.dtype)?;
+        Ok(named(&mut self.params, name, Var::from_tensor(&values)?))
     }
 
-    fn zeros(&self, shape: &[usize]) -> Result<Var> {
-        Var::zeros(shape, self.dtype, self.device)
+    fn zeros(&mut self, name: String, shape: &[usize]) -> Result<Var> {
+        let zeros = Var::zeros(shape, self.dtype, self.device)?;
+        Ok(named(&mut self.params, name, zeros))
     }
 
-    fn ones(&self, shape: &[usize]) -> Result<Var> {
-        Var::ones(shape, self.dtype, self.device)
+    fn batch_norm(&mut self, layer: &str, channels: usize) -> Result<BatchNorm> {
+        let ones = || Var::ones(channels, self.dtype, self.device);
+        let zeros = || Var::zeros(channels, self.dtype, self.device);
+        let (params, buffers) = (&mut self.params, &mut self.buffers);
+        Ok(BatchNorm {
+            gamma: named(params, format!("{layer}.bn.weight"), ones()?),
+            beta: named(params, format!("{layer}.bn.bias"), zeros()?),
+            mean: named(buffers, format!("{layer}.bn.running_mean"), zeros()?),
+            var: named(buffers, format!("{layer}.bn.running_var"), ones()?),
+            momentum: BN_MOMENTUM,
+            eps: BN_EPS,
+        })
     }
+}
+
+/// A variable with its name in a file of weights.
+pub(super) type Named = (String, Var);
+
+/// Adds `var` to `list` as `name`.
+fn named(list: &mut Vec<Named>, name: String, var: Var) -> Var {
+    list.push((name, var.clone()));
+    var
 }
 
 /// FNV-1a, 64 bits, of the tensor's name.
@@ -42,36 +66,21 @@ fn stream_of(name: &str) -> u64 {
     })
 }
 
-/// A variable with its name in a file of weights.
-pub(super) type Named = (String, Var);
-
-/// The variables of the layer `layer`.
-fn named<const N: usize>(layer: &str, vars: [(&str, &Var); N]) -> [Named; N] {
-    vars.map(|(name, var)| (format!("{layer}.{name}"), var.clone()))
-}
-
 /// `relu(bn(x·wᵀ))`: a layer of a shared MLP over points, or of a head over clouds.
 ///
 /// It has no bias: batch norm subtracts the mean, and a bias with it.
 #[derive(Clone, Debug)]
 pub(super) struct Dense {
-    pub name: String,
     weight: Var,
     bn: BatchNorm,
 }
 
 impl Dense {
-    pub fn new(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
-        let weight = init.uniform(&format!("{name}.weight"), &[to, from], from)?;
-        let bn = BatchNorm {
-            gamma: init.ones(&[to])?,
-            beta: init.zeros(&[to])?,
-            mean: init.zeros(&[to])?,
-            var: init.ones(&[to])?,
-            momentum: init.bn_momentum,
-            eps: init.bn_eps,
-        };
-        Ok(Self { name, weight, bn })
+    fn new(init: &mut Init, name: &str, from: usize, to: usize) -> Result<Self> {
+        Ok(Self {
+            weight: init.uniform(format!("{name}.weight"), &[to, from], from)?,
+            bn: init.batch_norm(name, to)?,
+        })
     }
 
     fn as_layer(&self) -> MlpLayer<'_> {
@@ -81,47 +90,26 @@ impl Dense {
             relu: true,
         }
     }
-
-    pub fn params(&self) -> [Named; 3] {
-        let (gamma, beta) = (&self.bn.gamma, &self.bn.beta);
-        let vars = [("weight", &self.weight), ("bn.weight", gamma), ("bn.bias", beta)];
-        named(&self.name, vars)
-    }
-
-    pub fn buffers(&self) -> [Named; 2] {
-        let (mean, var) = (&self.bn.mean, &self.bn.var);
-        named(&self.name, [("bn.running_mean", mean), ("bn.running_var", var)])
-    }
 }
 
 /// `x·wᵀ + b`: the last layer of a head.
 #[derive(Clone, Debug)]
 pub(super) struct Last {
-    name: String,
     pub weight: Var,
     bias: Var,
 }
 
 impl Last {
-    pub fn new(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
-        let weight = init.uniform(&format!("{name}.weight"), &[to, from], from)?;
-        let bias = init.uniform(&format!("{name}.bias"), &[to], from)?;
-        Ok(Self { name, weight, bias })
-    }
-
-    /// Starts as the zero map.
-    pub fn zero(init: &Init, name: String, from: usize, to: usize) -> Result<Self> {
-        let (weight, bias) = (init.zeros(&[to, from])?, init.zeros(&[to])?);
-        Ok(Self { name, weight, bias })
+    pub fn new(init: &mut Init, name: &str, from: usize, to: usize) -> Result<Self> {
+        Ok(Self {
+            weight: init.uniform(format!("{name}.weight"), &[to, from], from)?,
+            bias: init.uniform(format!("{name}.bias"), &[to], from)?,
+        })
     }
 
     pub fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
         let inputs = [x, self.weight.as_tensor(), self.bias.as_tensor()];
         pass.operate(Operator::Linear, inputs, |[x, w, b]| kernels::linear(&x, &w, &b))
-    }
-
-    pub fn params(&self) -> [Named; 2] {
-        named(&self.name, [("weight", &self.weight), ("bias", &self.bias)])
     }
 }
 
@@ -131,27 +119,25 @@ impl Last {
 /// a transform toward doing nothing.
 #[derive(Clone, Debug)]
 pub(super) struct TNet {
-    pub mlp: Vec<Dense>,
-    pub fc: Vec<Dense>,
-    pub out: Last,
+    mlp: Vec<Dense>,
+    fc: Vec<Dense>,
+    out: Last,
     k: usize,
 }
 
 impl TNet {
-    pub fn new(init: &Init, name: &str, k: usize, width: usize) -> Result<Self> {
+    pub fn new(init: &mut Init, name: &str, k: usize, width: usize) -> Result<Self> {
         let wide = |channels: usize| channels / width;
         let mlp = [wide(64), wide(128), wide(1024)];
         Ok(Self {
             mlp: stack(init, &format!("{name}.mlp"), k, &mlp)?,
             fc: stack(init, &format!("{name}.fc"), wide(1024), &[wide(512), wide(256)])?,
-            out: Last::zero(init, format!("{name}.out"), wide(256), k * k)?,
+            out: Last {
+                weight: init.zeros(format!("{name}.out.weight"), &[k * k, wide(256)])?,
+                bias: init.zeros(format!("{name}.out.bias"), &[k * k])?,
+            },
             k,
         })
-    }
-
-    pub fn params(&self) -> Vec<Named> {
-        let layers = self.mlp.iter().chain(&self.fc);
-        layers.flat_map(Dense::params).chain(self.out.params()).collect()
     }
 
     /// `[points of all clouds, k]` → `[clouds, k, k]`.
@@ -165,11 +151,11 @@ impl TNet {
 }
 
 /// Layers `NAME.0`, `NAME.1`, … of the widths given.
-pub(super) fn stack(init: &Init, name: &str, from: usize, widths: &[usize]) -> Result<Vec<Dense>> {
+pub(super) fn stack(init: &mut Init, name: &str, from: usize, widths: &[usize]) -> Result<Vec<Dense>> {
     let inputs = std::iter::once(&from).chain(widths);
     let layers = inputs.zip(widths).enumerate();
     layers
-        .map(|(i, (&from, &to))| Dense::new(init, format!("{name}.{i}"), from, to))
+        .map(|(i, (&from, &to))| Dense::new(init, &format!("{name}.{i}"), from, to))
         .collect()
 }
 

@@ -34,7 +34,7 @@ mod pointnet;
 mod weights;
 
 pub use backward::BackwardByParts;
-pub use config::{Kind, PointNetConfig};
+pub use config::{BN_EPS, BN_MOMENTUM, Kind, PointNetConfig};
 pub use critical::survivors;
 pub use forward::{Part, RunParts};
 pub use pointnet::{Output, PointNet};

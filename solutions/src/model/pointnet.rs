@@ -29,6 +29,10 @@ pub struct PointNet {
     /// The layers of the head before the last.
     pub(super) head: Vec<Dense>,
     pub(super) classifier: Last,
+    pub(super) params: Vec<Named>,
+    pub(super) buffers: Vec<Named>,
+    /// The index of each parameter in `params`.
+    places: HashMap<TensorId, usize>,
 }
 
 impl PointNet {
@@ -39,12 +43,12 @@ impl PointNet {
     /// Returns an error for a configuration out of range, and candle's errors.
     pub fn new(config: &PointNetConfig, device: &Device, dtype: DType, seed: u64) -> Result<Self> {
         config.check()?;
-        let init = &Init {
+        let init = &mut Init {
             device,
             dtype,
             seed,
-            bn_momentum: config.bn_momentum,
-            bn_eps: config.bn_eps,
+            params: Vec::new(),
+            buffers: Vec::new(),
         };
         let width = config.width;
         let wide = |channels: &[usize]| channels.iter().map(|c| c / width).collect::<Vec<_>>();
@@ -55,18 +59,32 @@ impl PointNet {
                 TNet::new(init, "feature_transform", 64 / width, width)?,
             ]),
         };
+        let mlp = layers::stack(init, "mlp", config.inputs, &wide(&[64, 64, 64, 128, 1024]))?;
         let embedding = match config.categories {
             0 => None,
             categories => Some(Embedding::new(init, categories)?),
         };
         let feature = 1024 / width + embedding.as_ref().map_or(0, |_| embedding::WIDTH);
+        let head = layers::stack(init, "head", feature, &wide(&[512, 256]))?;
+        let classifier = Last::new(init, "classifier", 256 / width, config.classes)?;
+        let (params, buffers) = (
+            std::mem::take(&mut init.params),
+            std::mem::take(&mut init.buffers),
+        );
         Ok(Self {
             config: config.clone(),
             transforms,
-            mlp: layers::stack(init, "mlp", config.inputs, &wide(&[64, 64, 64, 128, 1024]))?,
+            mlp,
             embedding,
-            head: layers::stack(init, "head", feature, &wide(&[512, 256]))?,
-            classifier: Last::new(init, "classifier".to_owned(), 256 / width, config.classes)?,
+            head,
+            classifier,
+            places: params
+                .iter()
+                .zip(0..)
+                .map(|((_, var), i)| (var.id(), i))
+                .collect(),
+            params,
+            buffers,
         })
     }
 
@@ -88,66 +106,44 @@ impl PointNet {
     /// The parameters, always in this order: the input T-Net, the feature T-Net, the shared MLP,
     /// the embedding, the head, the classifier; in each layer weight, γ, β (or weight, bias).
     pub fn params(&self) -> Vec<(String, Var)> {
-        let mut params: Vec<Named> = self.tnets().flat_map(TNet::params).collect();
-        params.extend(self.mlp.iter().flat_map(Dense::params));
-        params.extend(self.embedding.iter().map(Embedding::param));
-        params.extend(self.head.iter().flat_map(Dense::params));
-        params.extend(self.classifier.params());
-        params
+        self.params.clone()
     }
 
     /// Running means and variances, in the order of [`Self::params`].
     pub fn buffers(&self) -> Vec<(String, Var)> {
-        let of_tnets = self.tnets().flat_map(|net| net.mlp.iter().chain(&net.fc));
-        let own = self.mlp.iter().chain(&self.head);
-        of_tnets.chain(own).flat_map(Dense::buffers).collect()
+        self.buffers.clone()
     }
 
     /// The gradients of `loss`, a scalar of this pass, in the order of [`Self::params`]; zeros for a
     /// parameter that the loss does not depend on.
     pub fn gradients(&self, loss: &Tensor, pass: &Pass) -> Result<Vec<Tensor>> {
-        let params = self.params();
-        let mut grads = vec![None; params.len()];
+        let mut grads = vec![None; self.params.len()];
         self.gradients_with(loss, pass, &mut |i, gradient| {
             grads[i] = Some(gradient);
             Ok(())
         })?;
-        let of = |(gradient, (_, var)): (Option<Tensor>, (String, Var))| match gradient {
-            Some(gradient) => Ok(gradient),
-            None => Ok(var.zeros_like()?),
-        };
-        grads.into_iter().zip(params).map(of).collect()
+        let pairs = grads.into_iter().zip(&self.params);
+        pairs
+            .map(|(gradient, (_, var))| gradient.map_or_else(|| Ok(var.zeros_like()?), Ok))
+            .collect()
     }
 
     /// As [`Self::gradients`], but calls `ready(i, gradient)` as soon as parameter i's gradient is complete, and keeps no
     /// gradient: from the last layer to the first; not for a parameter that the loss does not depend on.
-    ///
-    /// # Errors
-    /// Returns candle's errors, and those of `ready` unchanged.
+    /// Errors of `ready` are returned unchanged.
     pub fn gradients_with(
         &self,
         loss: &Tensor,
         pass: &Pass,
         ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
     ) -> Result<()> {
-        let places = self.places();
         kernels::backward_with(loss, pass, &mut |var, gradient| {
-            places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
+            self.places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
         })
     }
 
     /// The number of trainable values.
     pub fn param_count(&self) -> usize {
-        self.params().iter().map(|(_, var)| var.elem_count()).sum()
-    }
-
-    /// The index of each parameter in [`Self::params`].
-    pub(super) fn places(&self) -> HashMap<TensorId, usize> {
-        let params = self.params().into_iter().zip(0..);
-        params.map(|((_, var), i)| (var.id(), i)).collect()
-    }
-
-    fn tnets(&self) -> impl Iterator<Item = &TNet> {
-        self.transforms.iter().flatten()
+        self.params.iter().map(|(_, var)| var.elem_count()).sum()
     }
 }

@@ -1,18 +1,12 @@
-//! Reads and writes weights as safetensors files, canopy's and PyTorch's.
+//! Weights by name, canopy's and PyTorch's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use candle_core::{Device, Tensor};
-use canopy_data::atomic;
-use safetensors::SafeTensors;
+use candle_core::Tensor;
 
 use super::layers::Named;
 use super::{Kind, PointNet, PointNetConfig, embedding};
-
-/// The key of the configuration in a file's header, as JSON.
-const CONFIG_KEY: &str = "canopy.pointnet";
 
 /// PyTorch's batch norm counts its batches; this count is not used here.
 const IGNORED_SUFFIX: &str = ".num_batches_tracked";
@@ -21,7 +15,7 @@ impl PointNet {
     /// A copy of every parameter and buffer by name; later steps do not change it.
     pub fn to_map(&self) -> Result<BTreeMap<String, Tensor>> {
         self.named()
-            .map(|(name, var)| Ok((name, var.as_detached_tensor().copy()?)))
+            .map(|(name, var)| Ok((name.clone(), var.as_detached_tensor().copy()?)))
             .collect()
     }
 
@@ -34,18 +28,17 @@ impl PointNet {
     /// Returns an error if the tensors are of another model (it describes both), or if one is missing, unknown or of another
     /// shape. The model is then unchanged.
     pub fn from_map(&self, map: &HashMap<String, Tensor>, source: &str) -> Result<()> {
-        let file = infer(map, self.config.clone()).with_context(|| source.to_owned())?;
+        let file = self.config_of(map).with_context(|| source.to_owned())?;
         ensure!(
             file == self.config,
-            "{source}: contains a {}, but the model is a {}; create the model with the file's settings, or open the \
-             file on its own",
+            "{source}: contains a {}, but the model is a {}; create the model with the file's settings",
             describe(&file),
             describe(&self.config)
         );
         self.refuse_unknown(map).with_context(|| source.to_owned())?;
         let values = self
             .named()
-            .map(|(name, var)| Ok((self.value_for(&name, var.dims(), map)?, var)))
+            .map(|(name, var)| Ok((self.value_for(name, var.dims(), map)?, var)))
             .collect::<Result<Vec<_>>>()
             .with_context(|| source.to_owned())?;
         for (value, var) in values {
@@ -54,50 +47,50 @@ impl PointNet {
         Ok(())
     }
 
-    /// Writes every parameter and buffer, and the configuration in the header. The file is written completely or not at
-    /// all.
-    ///
-    /// # Errors
-    /// Returns an error with the path if it cannot be written.
-    pub fn save(&self, path: &Path) -> Result<()> {
-        let header = HashMap::from([
-            ("format".to_owned(), "pt".to_owned()),
-            (CONFIG_KEY.to_owned(), serde_json::to_string(&self.config)?),
-        ]);
-        let bytes = safetensors::serialize(self.to_map()?, Some(header))?;
-        atomic::write(path, &bytes).with_context(|| format!("cannot write weights to {}", path.display()))
+    fn named(&self) -> impl Iterator<Item = &Named> {
+        self.params.iter().chain(&self.buffers)
     }
 
-    /// Sets every parameter and buffer from a file, by [`Self::from_map`].
-    ///
-    /// # Errors
-    /// Returns an error if the file does not exist or is not safetensors, and those of [`Self::from_map`].
-    pub fn load(&self, path: &Path) -> Result<()> {
-        let (map, _) = read(path, &self.device())?;
-        self.from_map(&map, &path.display().to_string())
-    }
-
-    /// Reads a network from a file. Kind, inputs, classes, categories and width come from its tensors; dropout and batch
-    /// norm's settings come from its header, or are PyTorch's defaults if another program wrote it.
-    ///
-    /// # Errors
-    /// As [`Self::load`].
-    pub fn open(path: &Path, device: &Device) -> Result<Self> {
-        let (map, header) = read(path, device)?;
-        let config = infer(&map, header.unwrap_or_default()).with_context(|| path.display().to_string())?;
-        let dtype = map["mlp.0.weight"].dtype();
-        let model = Self::new(&config, device, dtype, 0).with_context(|| path.display().to_string())?;
-        model.from_map(&map, &path.display().to_string())?;
-        Ok(model)
-    }
-
-    fn named(&self) -> impl Iterator<Item = Named> {
-        self.params().into_iter().chain(self.buffers())
+    /// The configuration of the model that the tensors belong to: they have its kind, inputs, classes, categories and width;
+    /// the rest is this model's.
+    fn config_of(&self, map: &HashMap<String, Tensor>) -> Result<PointNetConfig> {
+        let out = |name: &str| {
+            let tensor = map.get(name).with_context(|| {
+                let first = map.keys().min().map_or("no tensor at all", String::as_str);
+                format!("not the weights of a PointNet: it has no tensor {name} (it has {first})")
+            })?;
+            match tensor.dims().first() {
+                Some(&channels) if channels > 0 => Ok(channels),
+                _ => bail!("tensor {name}: expected shape [out, in], got {:?}", tensor.dims()),
+            }
+        };
+        let (channels, classes) = (out("mlp.0.weight")?, out("classifier.weight")?);
+        ensure!(
+            64 % channels == 0,
+            "tensor mlp.0.weight: expected 64 rows or a divisor of 64, got {channels}"
+        );
+        let inputs = match *map["mlp.0.weight"].dims() {
+            [_, inputs] | [_, inputs, 1] => inputs,
+            ref dims => bail!("tensor mlp.0.weight: expected shape [out, in], got {dims:?}"),
+        };
+        let categories = match map.contains_key(embedding::NAME) {
+            true => out(embedding::NAME)?,
+            false => 0,
+        };
+        let full = map.keys().any(|name| name.starts_with("input_transform."));
+        Ok(PointNetConfig {
+            kind: if full { Kind::Full } else { Kind::Vanilla },
+            inputs,
+            classes,
+            categories,
+            width: 64 / channels,
+            ..self.config.clone()
+        })
     }
 
     fn refuse_unknown(&self, map: &HashMap<String, Tensor>) -> Result<()> {
-        let mut known: BTreeSet<String> = self.named().map(|(name, _)| name).collect();
-        known.extend(self.buffers().iter().filter_map(|(name, _)| folded_bias(name)));
+        let mut known: BTreeSet<String> = self.named().map(|(name, _)| name.clone()).collect();
+        known.extend(self.buffers.iter().filter_map(|(name, _)| folded_bias(name)));
         let unknown = map
             .keys()
             .filter(|name| !known.contains(*name) && !name.ends_with(IGNORED_SUFFIX))
@@ -109,9 +102,11 @@ impl PointNet {
     }
 
     fn value_for(&self, name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Result<Tensor> {
-        let value = fetch(name, expected, map)?.to_dtype(self.dtype())?;
+        // Files are read into the memory of the CPU.
+        let own = |t: Tensor| t.to_dtype(self.dtype())?.to_device(&self.device());
+        let value = own(fetch(name, expected, map)?)?;
         match folded_bias(name).filter(|bias| map.contains_key(bias)) {
-            Some(bias) => Ok((value - fetch(&bias, expected, map)?.to_dtype(self.dtype())?)?),
+            Some(bias) => Ok((value - own(fetch(&bias, expected, map)?)?)?),
             None => Ok(value),
         }
     }
@@ -139,43 +134,6 @@ fn fetch(name: &str, expected: &[usize], map: &HashMap<String, Tensor>) -> Resul
     Ok(tensor)
 }
 
-/// The configuration of the model that the tensors belong to: they have its kind, inputs, classes, categories and width, and
-/// `settings` the rest.
-fn infer(map: &HashMap<String, Tensor>, settings: PointNetConfig) -> Result<PointNetConfig> {
-    let out = |name: &str| {
-        let tensor = map.get(name).with_context(|| {
-            let first = map.keys().min().map_or("no tensor at all", String::as_str);
-            format!("not the weights of a PointNet: it has no tensor {name} (it has {first})")
-        })?;
-        match tensor.dims().first() {
-            Some(&channels) if channels > 0 => Ok(channels),
-            _ => bail!("tensor {name}: expected shape [out, in], got {:?}", tensor.dims()),
-        }
-    };
-    let (channels, classes) = (out("mlp.0.weight")?, out("classifier.weight")?);
-    ensure!(
-        64 % channels == 0,
-        "tensor mlp.0.weight: expected 64 rows or a divisor of 64, got {channels}"
-    );
-    let inputs = match *map["mlp.0.weight"].dims() {
-        [_, inputs] | [_, inputs, 1] => inputs,
-        ref dims => bail!("tensor mlp.0.weight: expected shape [out, in], got {dims:?}"),
-    };
-    let categories = match map.contains_key(embedding::NAME) {
-        true => out(embedding::NAME)?,
-        false => 0,
-    };
-    let full = map.keys().any(|name| name.starts_with("input_transform."));
-    Ok(PointNetConfig {
-        kind: if full { Kind::Full } else { Kind::Vanilla },
-        inputs,
-        classes,
-        categories,
-        width: 64 / channels,
-        ..settings
-    })
-}
-
 fn describe(config: &PointNetConfig) -> String {
     let mut text = format!("{} PointNet of {} classes", config.kind, config.classes);
     if config.inputs != 3 {
@@ -188,21 +146,4 @@ fn describe(config: &PointNetConfig) -> String {
         text += &format!(", its widths divided by {}", config.width);
     }
     text
-}
-
-type Contents = (HashMap<String, Tensor>, Option<PointNetConfig>);
-
-fn read(path: &Path, device: &Device) -> Result<Contents> {
-    let parse = || -> Result<Contents> {
-        let bytes = std::fs::read(path)?;
-        let (_, header) = SafeTensors::read_metadata(&bytes).context("not a whole safetensors file")?;
-        let map = candle_core::safetensors::load_buffer(&bytes, device)?;
-        let config = header.metadata().as_ref().and_then(|m| m.get(CONFIG_KEY));
-        let config = config
-            .map(|json| serde_json::from_str(json))
-            .transpose()
-            .with_context(|| format!("header entry {CONFIG_KEY}"))?;
-        Ok((map, config))
-    };
-    parse().with_context(|| format!("cannot read weights from {}", path.display()))
 }

@@ -4,7 +4,6 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use super::adam::AdamConfig;
-use super::adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
 use super::layerwise::{LambConfig, LarsConfig};
 use super::sgd::SgdConfig;
 
@@ -18,12 +17,6 @@ pub enum OptimConfig {
     Adam(AdamConfig),
     /// Adam with decoupled weight decay.
     AdamW(AdamConfig),
-    /// Divides each step by the root of the sum of all squared gradients so far.
-    Adagrad(AdagradConfig),
-    /// Divides each step by the root of a running mean of the squared gradients.
-    Rmsprop(RmspropConfig),
-    /// RMSprop that also multiplies each step by the root mean square of past steps, so that it needs no learning rate.
-    Adadelta(AdadeltaConfig),
     /// SGD with momentum; each tensor's learning rate is multiplied by its trust ratio.
     Lars(LarsConfig),
     /// AdamW; each tensor's step is multiplied by its trust ratio.
@@ -82,14 +75,11 @@ impl OptimConfig {
     }
 
     /// Every optimizer with its default settings.
-    pub fn all() -> [Self; 8] {
+    pub fn all() -> [Self; 5] {
         [
             Self::adamw(),
             Self::adam(),
             Self::sgd(),
-            Self::Adagrad(AdagradConfig::default()),
-            Self::Rmsprop(RmspropConfig::default()),
-            Self::Adadelta(AdadeltaConfig::default()),
             Self::Lars(LarsConfig::default()),
             Self::Lamb(LambConfig::default()),
         ]
@@ -111,9 +101,6 @@ impl OptimConfig {
             Self::Adam(_) => ("adam", &["exp_avg", "exp_avg_sq"]),
             Self::Sgd(config) if config.momentum == 0.0 => ("sgd", &[]),
             Self::Sgd(_) => ("sgd", &["momentum_buffer"]),
-            Self::Adagrad(_) => ("adagrad", &["sum"]),
-            Self::Rmsprop(_) => ("rmsprop", &["square_avg"]),
-            Self::Adadelta(_) => ("adadelta", &["square_avg", "acc_delta"]),
             Self::Lars(_) => ("lars", &["momentum_buffer"]),
             Self::Lamb(_) => ("lamb", &["exp_avg", "exp_avg_sq"]),
         }

@@ -2,21 +2,6 @@
 //! Neural Nets"): around a sharp minimum it rises steeply, around a flat one slowly.
 
 use candle_core::{Result, Tensor, Var, bail};
-use canopy_data::Purpose;
-
-/// A random direction: a tensor of standard normal numbers for each of `params`. The same `seed` gives the same
-/// numbers.
-///
-/// # Errors
-/// Returns an error if the device is out of memory.
-pub fn random_directions(params: &[Var], seed: u64) -> Result<Vec<Tensor>> {
-    let of = |(stream, param): (usize, &Var)| {
-        let mut random = Purpose::Direction.stream(seed, stream as u64);
-        let numbers: Vec<f32> = (0..param.elem_count()).map(|_| random.normal() as f32).collect();
-        Tensor::from_vec(numbers, param.shape(), param.device())?.to_dtype(param.dtype())
-    };
-    params.iter().enumerate().map(of).collect()
-}
 
 /// The loss at w + αd for each α of `alphas`. w are the values of `params`, and d are the `directions`, normalised by
 /// filter: each filter of d (a row of a weight matrix with all further axes) is scaled to the norm of the same filter

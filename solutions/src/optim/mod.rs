@@ -7,28 +7,21 @@
 
 mod accumulate;
 mod adam;
-mod adaptive;
 mod clip;
 mod config;
 mod landscape;
 mod layerwise;
-mod lbfgs;
 mod optimizer;
 mod sgd;
 mod slices;
-mod sparse_adam;
 mod state;
-mod stateful;
 
 pub use accumulate::accumulated;
 pub use adam::{AdamConfig, AdamState, adam_step};
-pub use adaptive::{AdadeltaConfig, AdagradConfig, RmspropConfig};
 pub use clip::{clip_by_norm, clip_grad_norm, sum_of_squares};
 pub use config::{Eps, OptimConfig};
-pub use landscape::{loss_along, random_directions};
+pub use landscape::loss_along;
 pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
-pub use lbfgs::Lbfgs;
 pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
 pub use slices::{Slices, Whole};
-pub use sparse_adam::sparse_adam_step;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use candle_core::{DType, Result, Tensor};
 
 pub use crate::kernels::Operator;
-use crate::kernels::{Bf16Unit, Lowering, Pass};
+use crate::kernels::{Lowering, Pass};
 
-use super::emulate::{Border, Emulation};
-use super::{BF16, Format, GradientCensus};
+use super::Format;
+use super::emulate::{Border, Emulation, GradientCensus};
 
 // ANCHOR: Casting
 /// How an operator's inputs are cast.
@@ -44,8 +44,6 @@ pub fn autocast(operator: Operator) -> Casting {
 pub struct Autocast {
     policy: fn(Operator) -> Casting,
     low: Low,
-    /// Computes the fused layers; the other operators are emulated.
-    unit: Bf16Unit,
     /// Whether the policy is [`autocast`], which the CUDA kernels follow.
     standard: bool,
 }
@@ -66,7 +64,6 @@ impl Autocast {
         Self {
             policy: autocast,
             low,
-            unit: Bf16Unit::Off,
             standard: true,
         }
     }
@@ -81,20 +78,10 @@ impl Autocast {
         Self::by_standard(Low::Emulated(Arc::new(Emulation::of(format))))
     }
 
-    /// bf16 products of the fused layers on a unit of the CPU. They are rounded as in the emulation, except for what a fused
-    /// layer does not store: the products before a maximum, which follow from f32 sums, and their gradients. Other operators
-    /// are emulated. If the unit is off, this is the emulation.
-    pub fn on_unit(unit: Bf16Unit) -> Self {
-        Self {
-            unit,
-            ..Self::emulated(BF16)
-        }
-    }
-
     /// Uses another rule in place of [`autocast`].
     #[must_use]
     pub fn by_policy(mut self, policy: fn(Operator) -> Casting) -> Self {
-        (self.policy, self.unit, self.standard) = (policy, Bf16Unit::Off, false);
+        (self.policy, self.standard) = (policy, false);
         self
     }
 
@@ -105,17 +92,15 @@ impl Autocast {
             let emulation = Arc::make_mut(emulation);
             (emulation.round, emulation.scale) = (Some(round), scale);
         }
-        self.unit = Bf16Unit::Off;
         self
     }
 
-    /// Counts every gradient that is rounded in `census`. Applies to emulation only.
+    /// Shows `census` every gradient that is rounded. Applies to emulation only.
     #[must_use]
-    pub fn counted(mut self, census: Arc<GradientCensus>) -> Self {
+    pub fn counted(mut self, census: Arc<dyn GradientCensus>) -> Self {
         if let Low::Emulated(emulation) = &mut self.low {
             Arc::make_mut(emulation).census = Some(census);
         }
-        self.unit = Bf16Unit::Off;
         self
     }
 }
@@ -147,9 +132,5 @@ impl Lowering for Autocast {
             Low::Real(dtype) if self.standard => Some(dtype),
             _ => None,
         }
-    }
-
-    fn bf16_unit(&self) -> Bf16Unit {
-        self.unit
     }
 }

@@ -6,10 +6,8 @@ use anyhow::{Context, Error, Result, ensure};
 use candle_core::{DType, Device};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Autocast, BF16, DeepSpeedScaler, DynamicScaler, FP16, FP32, Format, LossScale, TF32, update_scale,
-};
-use crate::kernels::{Bf16Unit, Lowering};
+use super::{Autocast, BF16, DynamicScaler, FP16, FP32, Format, LossScale, TF32, update_scale};
+use crate::kernels::Lowering;
 
 /// Number format of matrix products; all other operators stay in fp32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,30 +41,14 @@ impl Precision {
         }
     }
 
-    /// The CPU's unit for products in this format; off for all formats except bf16, and on a CPU without one.
-    fn unit(self) -> Bf16Unit {
-        match self {
-            Self::Bf16 => Bf16Unit::current(),
-            _ => Bf16Unit::Off,
-        }
-    }
-
-    /// Whether the format is emulated because `device` does not support it: on the CPU, all formats except fp32, and except
-    /// bf16 if the CPU has a unit for it.
-    pub fn is_emulated(self, device: &Device) -> bool {
-        self != Self::Fp32 && device.is_cpu() && self.unit() == Bf16Unit::Off
-    }
-
-    /// Returns how the operators of a pass are lowered on `device`; `None` if they run in their own precision.
+    /// Returns how the operators of a pass are lowered on `device`; `None` if they run in their own precision. A CPU emulates
+    /// all formats except fp32.
     ///
     /// tf32 on a GPU is a process-wide setting, which this function turns on.
     pub fn lowering(self, device: &Device) -> Option<Arc<dyn Lowering>> {
-        if self.is_emulated(device) {
-            return Some(Arc::new(Autocast::emulated(self.format())));
-        }
         match self {
             Self::Fp32 => None,
-            Self::Bf16 if device.is_cpu() => Some(Arc::new(Autocast::on_unit(self.unit()))),
+            _ if device.is_cpu() => Some(Arc::new(Autocast::emulated(self.format()))),
             Self::Tf32 => {
                 candle_core::cuda::set_gemm_reduced_precision_f32(true);
                 None
@@ -76,14 +58,10 @@ impl Precision {
         }
     }
 
-    /// Describes the precision on `device` for users; `None` for fp32. `plain` operators do not use the CPU's units.
+    /// Describes the precision on `device` for users; `None` for fp32.
     pub fn description(self, device: &Device, plain: bool) -> Option<String> {
         match self {
             Self::Fp32 => None,
-            Self::Bf16 if device.is_cpu() && !plain && !self.is_emulated(device) => Some(format!(
-                "bf16 products on the CPU's {} units, sums in fp32",
-                self.unit()
-            )),
             _ if device.is_cpu() => Some(format!(
                 "{self}, emulated: shows accuracy, not speed (unfused, rounded operators; slower than fp32)"
             )),
@@ -105,8 +83,6 @@ const MAX_SKIPPED: u32 = 100;
 pub enum LossScaler {
     /// Dynamic, as PyTorch's `GradScaler`.
     Dynamic(DynamicScaler),
-    /// Dynamic, as DeepSpeed's `DynamicLossScaler`.
-    DeepSpeed(DeepSpeedScaler),
     /// Constant.
     Static {
         /// The loss scale.
@@ -117,6 +93,15 @@ pub enum LossScaler {
 }
 
 impl LossScaler {
+    /// A dynamic scale that begins with 2^`power` and grows after `window` steps in a row without an overflow.
+    ///
+    /// # Errors
+    /// As [`DynamicScaler::new`].
+    pub fn dynamic(power: u32, window: u32) -> Result<Self> {
+        let scale = 2f64.powi(power.min(1024) as i32);
+        DynamicScaler::new(scale, window).map(Self::Dynamic)
+    }
+
     /// A constant scale, before the first step.
     pub fn constant(scale: f64) -> Self {
         Self::Static { scale, left_out: 0 }
@@ -145,30 +130,26 @@ impl LossScaling {
     }
 }
 
-/// `auto`, `off`, `dynamic`, `deepspeed`, `deepspeed:POWER:WINDOW:HYSTERESIS:MIN` (see [`DeepSpeedScaler::new`]), or a number.
+/// `auto`, `off`, `dynamic`, `dynamic:POWER:WINDOW` (see [`LossScaler::dynamic`]), or a number.
 impl FromStr for LossScaling {
     type Err = Error;
 
     /// # Errors
     /// Returns an error for any other text, and for a scale that is not above 0 or not finite in fp32.
     fn from_str(text: &str) -> Result<Self> {
-        const EXPECTED: &str =
-            "expected auto, dynamic, deepspeed[:POWER:WINDOW:HYSTERESIS:MIN], off, or a number";
-        let wrong = || format!("loss-scale is '{text}', {EXPECTED}");
+        let wrong =
+            || format!("loss-scale is '{text}', expected auto, dynamic[:POWER:WINDOW], off, or a number");
         let parts: Vec<&str> = text.split(':').collect();
         let rule = match parts[..] {
             ["auto"] => return Ok(Self::Auto),
             ["off"] => return Ok(Self::Off),
             ["dynamic"] => LossScaler::Dynamic(DynamicScaler::default()),
-            ["deepspeed"] => LossScaler::DeepSpeed(DeepSpeedScaler::default()),
-            ["deepspeed", power, window, hysteresis, least] => {
-                let rule = DeepSpeedScaler::new(
+            ["dynamic", power, window] => {
+                let (power, window) = (
                     power.parse().with_context(wrong)?,
                     window.parse().with_context(wrong)?,
-                    hysteresis.parse().with_context(wrong)?,
-                    least.parse().with_context(wrong)?,
                 );
-                LossScaler::DeepSpeed(rule.with_context(wrong)?)
+                LossScaler::dynamic(power, window).with_context(wrong)?
             }
             _ => {
                 let scale: f64 = text.parse().with_context(wrong)?;
@@ -188,8 +169,12 @@ impl fmt::Display for LossScaling {
         match self {
             Self::Auto => f.write_str("auto"),
             Self::Off => f.write_str("off"),
-            Self::On(LossScaler::Dynamic(_)) => f.write_str("dynamic"),
-            Self::On(LossScaler::DeepSpeed(rule)) => write!(f, "deepspeed:{rule}"),
+            Self::On(LossScaler::Dynamic(state)) if *state == DynamicScaler::default() => {
+                f.write_str("dynamic")
+            }
+            Self::On(LossScaler::Dynamic(state)) => {
+                write!(f, "dynamic:{}:{}", state.scale.log2(), state.interval)
+            }
             Self::On(LossScaler::Static { scale, .. }) => write!(f, "{scale}"),
         }
     }
@@ -199,7 +184,6 @@ impl LossScale for LossScaler {
     fn scale(&self) -> f64 {
         match self {
             Self::Dynamic(state) => state.scale,
-            Self::DeepSpeed(rule) => rule.scale(),
             Self::Static { scale, .. } => *scale,
         }
     }
@@ -218,7 +202,6 @@ impl LossScale for LossScaler {
                 );
                 Ok(())
             }
-            Self::DeepSpeed(rule) => rule.update(found_inf),
             Self::Static { scale, left_out } => {
                 *left_out = if found_inf { *left_out + 1 } else { 0 };
                 ensure!(
@@ -244,8 +227,7 @@ mod tests {
             ("auto", Precision::Fp16, Some(65536.0)),
             ("off", Precision::Fp16, None),
             ("dynamic", Precision::Bf16, Some(65536.0)),
-            ("deepspeed", Precision::Fp16, Some(65536.0)),
-            ("deepspeed:4:1000:2:1", Precision::Fp16, Some(16.0)),
+            ("dynamic:4:1000", Precision::Fp16, Some(16.0)),
             ("128", Precision::Fp16, Some(128.0)),
         ] {
             let scaling: LossScaling = text.parse().unwrap();
@@ -255,7 +237,7 @@ mod tests {
 
     #[test]
     fn endless_overflow_is_an_error() {
-        for (text, steps) in [("dynamic", 17), ("deepspeed", 18), ("4", 100)] {
+        for (text, steps) in [("dynamic", 17), ("dynamic:3:9", 4), ("4", 100)] {
             let setting: LossScaling = text.parse().unwrap();
             let mut scaler = setting.scaler(Precision::Fp16).unwrap();
             let ended = (1..=200).find(|_| scaler.update(true).is_err());

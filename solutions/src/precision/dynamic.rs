@@ -36,11 +36,12 @@ impl DynamicScaler {
     /// Creates a scaler with the initial scale `scale`, which doubles after `interval` steps without an overflow.
     ///
     /// # Errors
-    /// Returns an error if the scale is not finite and above 0, or if the interval is 0.
+    /// Returns an error if the scale is not above 0 and finite in fp32, or if the interval is 0.
     pub fn new(scale: f64, interval: u32) -> Result<Self> {
         ensure!(
-            scale > 0.0 && scale.is_finite() && interval > 0,
-            "loss scale: the initial scale is {scale} and the growth interval {interval} steps; both must be above 0"
+            scale > 0.0 && scale <= f64::from(f32::MAX) && interval > 0,
+            "loss scale: the initial scale is {scale} and the growth interval {interval} steps; both must be above 0, and \
+             the scale finite in fp32"
         );
         Ok(Self {
             scale,

@@ -1,16 +1,22 @@
 //! Emulation of low-precision operators: fp32 values are rounded at the inputs and outputs of an operator, in the forward
 //! and in the backward pass.
 
-use std::sync::Arc;
+use std::{fmt::Debug, sync::Arc};
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
 
-use super::{BF16, FP8_E4M3, FP8_E5M2, Format, GradientCensus, Overflow, TF32, format::round_all, scale_for};
+use super::{BF16, FP8_E4M3, FP8_E5M2, Format, Overflow, TF32, format::round_all, scale_for};
 use crate::kernels::{Pass, each};
 
 /// How many numbers one task rounds.
 const BLOCK: usize = 1 << 14;
+
+/// Sees every gradient that is rounded.
+pub trait GradientCensus: Debug + Send + Sync {
+    /// Takes gradients before and after rounding.
+    fn note(&self, before: &[f32], after: &[f32]);
+}
 
 /// The side of an operator at which values are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +32,7 @@ pub struct Emulation {
     /// Used in place of [`round_all`].
     pub round: Option<fn(f32, Format) -> f32>,
     pub scale: fn(f32, Format, u32) -> f32,
-    pub census: Option<Arc<GradientCensus>>,
+    pub census: Option<Arc<dyn GradientCensus>>,
 }
 
 impl Emulation {

@@ -3,9 +3,7 @@
 
 mod autocast;
 mod bytes;
-mod census;
 mod choice;
-mod deepspeed;
 mod dynamic;
 mod emulate;
 mod format;
@@ -16,10 +14,9 @@ mod tensor_core;
 
 pub use autocast::{Autocast, Casting, Operator, autocast};
 pub use bytes::{BytesPerParameter, bytes_per_parameter};
-pub use census::{Counts, GradientCensus};
 pub use choice::{LossScaler, LossScaling, Precision};
-pub use deepspeed::DeepSpeedScaler;
 pub use dynamic::{DynamicScaler, update_scale};
+pub use emulate::GradientCensus;
 pub use format::{BF16, FP8_E4M3, FP8_E5M2, FP16, FP32, Format, Overflow, TF32, round_to};
 pub use fp8::scale_for;
 pub use master::{MasterStep, master_step};

@@ -1,7 +1,7 @@
 //! The times of the parts of a training step, for `--wall-clock-breakdown`: sums by the name of [`work`](super::work) on one
 //! thread. Unlike a recording, they need no memory, and may run beside one.
 
-use std::{cell::RefCell, marker::PhantomData, time::Instant};
+use std::cell::RefCell;
 
 use candle_core::Device;
 
@@ -17,14 +17,14 @@ struct Sums {
 
 /// Sums up the times of the calling thread's work until it is dropped.
 #[derive(Debug)]
-pub struct Breakdown(PhantomData<*const ()>);
+pub struct Breakdown(());
 
 impl Breakdown {
     /// Starts at 0. Each part waits for `device`, so that its time is that of the work, not of its launch.
     pub fn start(device: &Device) -> Self {
         let (device, seconds) = (device.clone(), Vec::new());
         SUMS.set(Some(Sums { device, seconds }));
-        Self(PhantomData)
+        Self(())
     }
 
     /// Returns the seconds of each part since the last call, and starts at 0 again.
@@ -55,36 +55,21 @@ impl Carried {
     }
 }
 
-/// A part that is running; it ends when dropped.
-pub(super) struct Part {
-    name: &'static str,
-    start: Instant,
+/// The device of the calling thread's [`Breakdown`], if it has one.
+pub(super) fn device() -> Option<Device> {
+    SUMS.with_borrow(|sums| sums.as_ref().map(|s| s.device.clone()))
 }
 
-impl Part {
-    /// Starts a part if the calling thread has a [`Breakdown`].
-    pub(super) fn start(name: &'static str) -> Option<Self> {
-        let on = SUMS.with_borrow(Option::is_some);
-        on.then(|| Self {
-            name,
-            start: Instant::now(),
-        })
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        SUMS.with_borrow_mut(|sums| {
-            let Some(sums) = sums else { return };
-            // A device that fails reports its error at the next operator.
-            let _ = sums.device.synchronize();
-            let seconds = self.start.elapsed().as_secs_f64();
-            match sums.seconds.iter_mut().find(|(name, _)| *name == self.name) {
-                Some((_, sum)) => *sum += seconds,
-                None => sums.seconds.push((self.name, seconds)),
-            }
-        });
-    }
+/// Adds the time of a part to the calling thread's [`Breakdown`], if it has one.
+pub(super) fn add(part: &'static str, nanoseconds: u64) {
+    SUMS.with_borrow_mut(|sums| {
+        let Some(sums) = sums else { return };
+        let seconds = nanoseconds as f64 / 1e9;
+        match sums.seconds.iter_mut().find(|(name, _)| *name == part) {
+            Some((_, sum)) => *sum += seconds,
+            None => sums.seconds.push((part, seconds)),
+        }
+    });
 }
 
 #[cfg(test)]
@@ -104,15 +89,8 @@ mod tests {
             thread::sleep(Duration::from_millis(2));
         }
         thread::spawn(|| drop(work("another thread"))).join().unwrap();
-        let carried = Carried::take();
-        let carry = || {
-            carried.resume();
-            drop(work("carried"));
-            Carried::take()
-        };
-        thread::scope(|scope| scope.spawn(carry).join().unwrap()).resume();
         let (names, seconds): (Vec<_>, Vec<f64>) = breakdown.take().into_iter().unzip();
-        assert_eq!(names, ["forward", "backward", "carried"]);
+        assert_eq!(names, ["forward", "backward"]);
         assert!(seconds[0] >= 0.004 && seconds[1] >= 0.002, "{seconds:?}");
         assert!(breakdown.take().is_empty());
         drop(breakdown);

@@ -6,10 +6,7 @@
 
 mod amdahl;
 mod breakdown;
-mod flame;
-mod gpu_clock;
 pub mod monitor;
-mod nvtx;
 mod pattern;
 mod recorder;
 mod roofline;
@@ -24,14 +21,12 @@ mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
 pub use breakdown::{Breakdown, Carried};
-pub use flame::{Frame, flame};
-pub use nvtx::nvtx_available;
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};
-pub use recorder::{Guard, Options, Recording, lane, span, start, started, stop, timed, work};
+pub use recorder::{Guard, Recording, lane, span, start, started, stop, timed, work};
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};
 pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
 pub use summary::{Copies, Summary};
 pub use table::{Activity, KernelRow, copy_share, kernel_rows, time_share};
-pub use totals::{Total, pieces, totals};
+pub use totals::{Total, parents, pieces, totals};
 pub use trace::chrome;

@@ -23,36 +23,40 @@ pub enum Pattern {
 // ANCHOR_END: Pattern
 
 impl Pattern {
+    /// What such a run is called, and how to speed it up.
+    fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Compute => (
+                "compute bound",
+                "The hardware is busy. Do less (a smaller or a fused network, lower precision), or use faster or more \
+                 hardware. The roofline shows what a kernel could reach.",
+            ),
+            Self::Launch => (
+                "launch bound",
+                "Launch more work at once: larger batches, fused operators, a multi-tensor optimizer, CUDA graphs.",
+            ),
+            Self::Synchronisation => (
+                "synchronisation bound",
+                "Read values less often: keep losses on the device and read them once per epoch, remove checks after \
+                 each operator, copy without blocking.",
+            ),
+            Self::Input => (
+                "input bound",
+                "Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data \
+                 import), expensive work done once before training.",
+            ),
+        }
+    }
+
     /// How to speed up such a run.
     pub fn advice(self) -> &'static str {
-        match self {
-            Self::Compute => {
-                "The hardware is busy. Do less (a smaller or a fused network, lower precision), or use faster or more \
-                 hardware. The roofline shows what a kernel could reach."
-            }
-            Self::Launch => {
-                "Launch more work at once: larger batches, fused operators, a multi-tensor optimizer, CUDA graphs."
-            }
-            Self::Synchronisation => {
-                "Read values less often: keep losses on the device and read them once per epoch, remove checks after \
-                 each operator, copy without blocking."
-            }
-            Self::Input => {
-                "Prepare batches ahead: more workers (--workers), more prefetch, shards instead of text (canopy data \
-                 import), expensive work done once before training."
-            }
-        }
+        self.texts().1
     }
 }
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Compute => "compute bound",
-            Self::Launch => "launch bound",
-            Self::Synchronisation => "synchronisation bound",
-            Self::Input => "input bound",
-        })
+        f.write_str(self.texts().0)
     }
 }
 

@@ -12,41 +12,30 @@ use std::{
 use anyhow::{Result, ensure};
 use candle_core::Device;
 
-use super::{
-    Kind, Lane, Span, Stream, Timeline,
-    breakdown::Part,
-    gpu_clock::{Given, GpuClock, Mark},
-    nvtx::Range,
-};
+use super::{Kind, Lane, Span, Stream, Timeline, breakdown};
 
-/// How a recording is made.
-#[derive(Debug)]
-pub struct Options {
-    /// The device of the work. On a CUDA device its own times are recorded as well.
-    pub device: Device,
-    /// Opens an NVTX range for each span, for nsys; see [`super::nvtx_available`].
-    pub ranges: bool,
-    /// Maximum number of spans; later ones are only counted.
-    pub limit: usize,
-}
+/// NVIDIA's crate; its build needs a C compiler and libclang, so it is behind a feature. Without a profiler a range is a call
+/// of an empty function.
+#[cfg(feature = "nvtx")]
+use nvtx::LocalRange as Range;
 
-impl Options {
-    /// Two million spans at most, no ranges.
-    pub fn of(device: &Device) -> Self {
-        Self {
-            device: device.clone(),
-            ranges: false,
-            limit: 2_000_000,
-        }
-    }
-}
+/// Without the feature there are no ranges.
+#[cfg(not(feature = "nvtx"))]
+enum Range {}
+
+/// Maximum number of spans; later ones are only counted.
+const LIMIT: usize = 2_000_000;
+
+/// If the device ends its work within this many nanoseconds of the launch, its queue was empty: the time is that of the
+/// launching.
+const PACE: u64 = 20_000;
 
 struct State {
     timeline: Timeline,
     began: u64,
-    options: Options,
-    clock: Option<GpuClock>,
-    given: Vec<Given>,
+    device: Device,
+    ranges: bool,
+    limit: usize,
     /// The lane of each thread that had a span.
     threads: HashMap<ThreadId, usize>,
 }
@@ -78,28 +67,25 @@ impl Drop for Recording {
     }
 }
 
-/// Starts a recording. The calling thread is its first lane, the main one.
+/// Starts a recording of work on `device`. The calling thread is its first lane, the main one. With `ranges`, each span is an
+/// NVTX range as well, which Nsight Systems shows over the work of a GPU; they need the feature `nvtx`.
 ///
 /// # Errors
-/// Returns an error if another recording runs, and the device's errors.
-pub fn start(options: Options) -> Result<Recording> {
+/// Returns an error if another recording runs.
+pub fn start(device: &Device, ranges: bool) -> Result<Recording> {
     let mut state = state();
     ensure!(
         state.is_none(),
         "a profile is being recorded already: there is one at a time"
     );
-    let clock = GpuClock::of(&options.device, &now)?;
     let mut timeline = Timeline::default();
     timeline.lanes.push(Lane::new("main", false));
-    if clock.is_some() {
-        timeline.lanes.push(Lane::new("device", true));
-    }
     *state = Some(State {
         timeline,
         began: now(),
-        options,
-        clock,
-        given: Vec::new(),
+        device: device.clone(),
+        ranges,
+        limit: LIMIT,
         threads: HashMap::from([(thread::current().id(), 0)]),
     });
     ON.store(true, Ordering::SeqCst);
@@ -117,19 +103,9 @@ pub fn stop(recording: Recording) -> Result<Timeline> {
     let Some(mut taken) = taken else {
         return Ok(Timeline::default());
     };
-    taken.options.device.wait()?;
-    let mut timeline = taken.timeline;
-    timeline.wall = now() - taken.began;
-    if let Some(clock) = &taken.clock {
-        let spans = clock.spans(&taken.given, 1)?;
-        timeline.spans.extend(spans.into_iter().map(|s| Span {
-            start: s.start.saturating_sub(taken.began),
-            end: s.end.saturating_sub(taken.began),
-            ..s
-        }));
-    }
-    taken.given.clear();
-    Ok(timeline)
+    taken.device.wait()?;
+    taken.timeline.wall = now() - taken.began;
+    Ok(taken.timeline)
 }
 
 /// Names the calling thread's lane in the current recording, if there is one; `device` if the thread simulates a device.
@@ -151,27 +127,21 @@ fn lane_of(state: &mut State) -> usize {
 
 /// Ends a span when dropped.
 #[must_use = "a span ends when its guard is dropped"]
-pub struct Guard {
-    open: Option<Open>,
-    /// Ends after the span: it waits for the device.
-    _part: Option<Part>,
-}
+pub struct Guard(Option<Open>);
 
 struct Open {
     name: &'static str,
     kind: Kind,
     start: u64,
-    mark: Option<Mark>,
+    /// The device, if the span is work of a device.
+    device: Option<Device>,
     _range: Option<Range>,
 }
 
 /// Starts a span that ends with the guard. Without a recording it costs one relaxed load.
 #[inline]
 pub fn span(name: &'static str, kind: Kind) -> Guard {
-    Guard {
-        open: started().then(|| open(name, kind, false)),
-        _part: None,
-    }
+    Guard(started().then(|| open(name, kind, None)))
 }
 
 /// Runs `run` in a span and returns its result.
@@ -181,49 +151,59 @@ pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
     run()
 }
 
-/// As [`span`], for work of the device. On the CPU the host computes at once, and the span is a [`Kind::Kernel`]. On a CUDA
-/// device it is a [`Kind::Launch`], and the device's own time becomes a span of the device's lane. A
-/// [`Breakdown`](super::Breakdown) of the calling thread adds up its time.
+/// As [`span`], for work of the device: a [`Kind::Kernel`]. A span of a CUDA device waits for the end of the work; it is a
+/// [`Kind::Launch`] if the device kept pace with the host. A [`Breakdown`](super::Breakdown) of the calling thread adds up
+/// its time.
 #[inline]
 pub fn work(name: &'static str) -> Guard {
-    Guard {
-        open: started().then(|| open(name, Kind::Kernel, true)),
-        _part: Part::start(name),
+    let mut device = breakdown::device();
+    if started() && device.is_none() {
+        device = state().as_ref().map(|state| state.device.clone());
     }
+    Guard(device.map(|device| open(name, Kind::Kernel, Some(device))))
 }
 
-fn open(name: &'static str, kind: Kind, work: bool) -> Open {
-    let (mut kind, mut mark, mut range) = (kind, None, None);
-    if let Some(state) = &*state() {
-        if let (true, Some(clock)) = (work, &state.clock) {
-            kind = Kind::Launch;
-            mark = clock.mark();
-        }
-        range = state.options.ranges.then(|| Range::open(name)).flatten();
-    }
+fn open(name: &'static str, kind: Kind, device: Option<Device>) -> Open {
+    let ranges = state().as_ref().is_some_and(|state| state.ranges);
     Open {
         name,
         kind,
         start: now(),
-        mark,
-        _range: range,
+        device,
+        _range: ranges.then(|| open_range(name)).flatten(),
     }
+}
+
+#[cfg(feature = "nvtx")]
+fn open_range(name: &str) -> Option<Range> {
+    std::ffi::CString::new(name).ok().map(|name| Range::new(name))
+}
+
+#[cfg(not(feature = "nvtx"))]
+fn open_range(_: &str) -> Option<Range> {
+    None
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
-        let end = now();
+        let Some(mut open) = self.0.take() else { return };
+        let mut end = now();
+        if let Some(device) = &open.device {
+            let launched = end;
+            // A device that fails reports its error at the next operator.
+            let _ = device.synchronize();
+            end = now();
+            if !device.is_cpu() && end <= launched + PACE {
+                open.kind = Kind::Launch;
+            }
+            breakdown::add(open.name, end - open.start);
+        }
         let mut state = state();
-        let Some(state) = &mut *state else {
-            return;
-        };
+        let Some(state) = &mut *state else { return };
         if open.start < state.began {
             return;
         }
-        if state.timeline.spans.len() + state.given.len() >= state.options.limit {
+        if state.timeline.spans.len() >= state.limit {
             state.timeline.dropped += 1;
             return;
         }
@@ -231,13 +211,6 @@ impl Drop for Guard {
         let (start, until) = (open.start - state.began, end - state.began);
         let span = Span::new(open.name, open.kind, lane, start, until);
         state.timeline.spans.push(span);
-        if let (Some(first), Some(last)) = (open.mark, state.clock.as_ref().and_then(GpuClock::mark)) {
-            state.given.push(Given {
-                name: open.name,
-                end,
-                marks: (first, last),
-            });
-        }
     }
 }
 
@@ -254,12 +227,9 @@ mod tests {
     fn a_recording_contains_the_spans_of_all_threads_until_it_stops() {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         drop(span("before", Kind::Other));
-        let recording = start(Options {
-            limit: 4,
-            ..Options::of(&Device::Cpu)
-        })
-        .unwrap();
-        assert!(start(Options::of(&Device::Cpu)).is_err(), "one at a time");
+        let recording = start(&Device::Cpu, false).unwrap();
+        state().as_mut().unwrap().limit = 4;
+        assert!(start(&Device::Cpu, false).is_err(), "one at a time");
         {
             let _step = span("step", Kind::Other);
             let _forward = work("forward");
@@ -273,26 +243,21 @@ mod tests {
         let timeline = stop(recording).unwrap();
         drop(cut_off);
         assert!(!started());
-        let row = |s: &Span| (s.name.to_string(), s.kind, s.lane);
-        let rows: Vec<_> = timeline.spans.iter().map(row).collect();
-        let expected = [
+        let rows = timeline.spans.iter().map(|s| (&*s.name, s.kind, s.lane));
+        assert!(rows.eq([
             ("forward", Kind::Kernel, 0),
             ("step", Kind::Other, 0),
             ("load", Kind::Load, 1),
             ("fits", Kind::Other, 0),
-        ];
-        assert_eq!(
-            rows,
-            expected.map(|(name, kind, lane)| (name.to_owned(), kind, lane))
-        );
+        ]));
         assert_eq!(timeline.dropped, 1);
         assert_eq!(timeline.lanes[1].name, "loader-0");
         assert!(timeline.spans.iter().all(|s| s.end <= timeline.wall));
         let (forward, step) = (&timeline.spans[0], &timeline.spans[1]);
         assert!(step.start <= forward.start && forward.end <= step.end);
         // The next recording starts empty, also after one that was dropped.
-        drop(start(Options::of(&Device::Cpu)).unwrap());
-        let again = start(Options::of(&Device::Cpu)).unwrap();
+        drop(start(&Device::Cpu, false).unwrap());
+        let again = start(&Device::Cpu, false).unwrap();
         assert!(stop(again).unwrap().spans.is_empty());
     }
 }

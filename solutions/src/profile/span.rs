@@ -1,6 +1,6 @@
 //! The content of a recording: spans of time, by lane.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cmp::Reverse};
 
 use serde::{Deserialize, Serialize};
 
@@ -141,10 +141,7 @@ impl Timeline {
 /// The spans' indices by lane, then by start, the longer one first.
 pub(super) fn in_order(spans: &[Span]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..spans.len()).collect();
-    order.sort_by(|&a, &b| {
-        let key = |i: usize| (spans[i].lane, spans[i].start, u64::MAX - spans[i].end, i);
-        key(a).cmp(&key(b))
-    });
+    order.sort_by_key(|&i| (spans[i].lane, spans[i].start, Reverse(spans[i].end)));
     order
 }
 

@@ -83,38 +83,6 @@ pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
     time_share(&rows(cells).ok()?, Activity::Copy)
 }
 
-/// The columns of a table of times.
-struct Columns {
-    time: usize,
-    /// Nanoseconds of its unit; None until the line that contains it.
-    unit: Option<f64>,
-    calls: Option<usize>,
-    name: usize,
-    /// Whether the row is of the device or of the host.
-    kind: Option<usize>,
-}
-
-/// The rows of all tables of times in `cells`.
-fn rows(cells: &[Vec<String>]) -> Result<Vec<KernelRow>> {
-    let mut rows = Vec::new();
-    let mut table: Option<Columns> = None;
-    for (i, line) in cells.iter().enumerate() {
-        let at = || format!("row {}", i + 1);
-        if names_columns(line) {
-            table = Columns::of(line).with_context(at)?;
-        } else if line.len() < 3 {
-            table = None;
-        } else if let Some(columns) = &mut table {
-            match columns.unit {
-                None => columns.unit = Some(nanoseconds(cell(line, columns.time)?).with_context(at)?),
-                Some(unit) if columns.of_device(line) => rows.push(columns.row(line, unit).with_context(at)?),
-                Some(_) => {}
-            }
-        }
-    }
-    Ok(rows)
-}
-
 /// The columns of percentages of nsys and nvprof.
 const PERCENTAGES: [&str; 2] = ["Time (%)", "Time(%)"];
 
@@ -123,53 +91,60 @@ fn find(line: &[String], names: &[&str]) -> Option<usize> {
     line.iter().position(|c| names.contains(&c.as_str()))
 }
 
-/// Whether a line begins a table, of times or of sizes.
-fn names_columns(line: &[String]) -> bool {
-    find(line, &["Name", "Operation"]).is_some()
-        && (find(line, &PERCENTAGES).is_some() || line.iter().any(|c| c.starts_with("Total (")))
+/// The rows of all tables of times in `cells`.
+fn rows(cells: &[Vec<String>]) -> Result<Vec<KernelRow>> {
+    let mut rows = Vec::new();
+    // The columns of the current table, and the nanoseconds of its unit after the line that contains it.
+    let mut table: Option<(&[String], Option<f64>)> = None;
+    for (i, line) in cells.iter().enumerate() {
+        let at = || format!("row {}", i + 1);
+        let timed = find(line, &PERCENTAGES).is_some();
+        let named = find(line, &["Name", "Operation"]).is_some();
+        if named && (timed || line.iter().any(|c| c.starts_with("Total ("))) {
+            let unit = line.iter().find_map(|c| total_time(c)).map(nanoseconds);
+            // A table of sizes is skipped.
+            table = timed.then_some((line, unit.transpose().with_context(at)?));
+        } else if line.len() < 3 {
+            table = None;
+        } else if let Some((columns, unit)) = &mut table {
+            let time = columns
+                .iter()
+                .position(|c| c == "Time" || total_time(c).is_some());
+            let neither = "a table with 'Time (%)' has neither 'Total Time (ns)' nor 'Time'";
+            let time = time.context(neither).with_context(at)?;
+            // Rows of nvprof may be of the host.
+            let kind = find(columns, &["Type"]).and_then(|kind| line.get(kind));
+            match unit {
+                None => *unit = Some(nanoseconds(cell(line, time)?).with_context(at)?),
+                Some(unit) if kind.is_none_or(|kind| kind == "GPU activities") => {
+                    rows.push(row(columns, line, time, *unit).with_context(at)?);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(rows)
 }
 
-impl Columns {
-    /// None if the line begins a table of sizes.
-    fn of(line: &[String]) -> Result<Option<Self>> {
-        if find(line, &PERCENTAGES).is_none() {
-            return Ok(None);
-        }
-        let unit_of = |c: &String| Some(c.strip_prefix("Total Time (")?.strip_suffix(')')?.to_owned());
-        let nsys = line.iter().enumerate().find_map(|(i, c)| Some((i, unit_of(c)?)));
-        let (time, unit) = match nsys {
-            Some((time, unit)) => (time, Some(nanoseconds(&unit)?)),
-            None => {
-                let time = find(line, &["Time"])
-                    .context("a table with 'Time (%)' has neither 'Total Time (ns)' nor 'Time'")?;
-                (time, None)
-            }
-        };
-        // `cuda_gpu_sum` has a column `Category` before `Operation`.
-        let name = find(line, &["Operation"]).or_else(|| find(line, &["Name"]));
-        Ok(Some(Self {
-            time,
-            unit,
-            calls: find(line, &["Instances", "Count", "Calls", "Num Calls", "Operations"]),
-            name: name.context("no column 'Name'")?,
-            kind: find(line, &["Type"]),
-        }))
-    }
+/// The unit in nsys' name of the column of times.
+fn total_time(column: &str) -> Option<&str> {
+    column.strip_prefix("Total Time (")?.strip_suffix(')')
+}
 
-    fn of_device(&self, line: &[String]) -> bool {
-        self.kind
-            .is_none_or(|k| line.get(k).is_some_and(|t| t == "GPU activities"))
-    }
-
-    fn row(&self, line: &[String], unit: f64) -> Result<KernelRow> {
-        let name = cell(line, self.name)?.to_owned();
-        Ok(KernelRow {
-            activity: Activity::of(&name),
-            name,
-            calls: self.calls.map_or(Ok(1.0), |c| number(line, c))? as u64,
-            ns: number(line, self.time)? * unit,
-        })
-    }
+fn row(columns: &[String], line: &[String], time: usize, unit: f64) -> Result<KernelRow> {
+    // `cuda_gpu_sum` has a column `Category` before `Operation`.
+    let name = find(columns, &["Operation"]).or_else(|| find(columns, &["Name"]));
+    let name = cell(line, name.context("no column 'Name'")?)?.to_owned();
+    let calls = find(
+        columns,
+        &["Instances", "Count", "Calls", "Num Calls", "Operations"],
+    );
+    Ok(KernelRow {
+        activity: Activity::of(&name),
+        name,
+        calls: calls.map_or(Ok(1.0), |c| number(line, c))? as u64,
+        ns: number(line, time)? * unit,
+    })
 }
 
 fn nanoseconds(unit: &str) -> Result<f64> {
@@ -189,13 +164,9 @@ fn cell(line: &[String], column: usize) -> Result<&str> {
 
 fn number(line: &[String], column: usize) -> Result<f64> {
     let text = cell(line, column)?;
-    let number = text.replace(',', "").parse();
-    let number: f64 = number.ok().with_context(|| format!("'{text}' is not a number"))?;
-    ensure!(
-        number.is_finite() && number >= 0.0,
-        "'{text}' is not a time or count"
-    );
-    Ok(number)
+    let number = text.replace(',', "").parse().ok();
+    let number = number.filter(|n: &f64| n.is_finite() && *n >= 0.0);
+    number.with_context(|| format!("'{text}' is not a time or count"))
 }
 
 #[cfg(test)]
@@ -228,7 +199,7 @@ Time (%),Total Time (ns),Instances,Category,Operation
             ("a,b,c\n1,2,3\n".into(), &["no table of kernels"]),
             (
                 NSYS.replace("600000", "many"),
-                &["row 3", "'many' is not a number"],
+                &["row 3", "'many' is not a time or count"],
             ),
             (
                 NVPROF.replace(",%,ms,", ",%,fortnights,"),

@@ -81,31 +81,6 @@ fn every_span_of_a_trace_is_a_complete_event_of_its_lane() {
 }
 
 #[test]
-fn spans_of_one_name_and_stack_are_one_frame() {
-    let spans = [
-        ("step", 0, 50),
-        ("read", 0, 10),
-        ("forward", 10, 50),
-        ("step", 50, 90),
-        ("forward", 55, 60),
-        ("read", 90, 95),
-    ];
-    let frames = flame(&spans.map(|(name, start, end)| span(name, Kind::Other, 0, start, end)));
-    let rows = |frames: &[Frame]| -> Vec<(String, usize, u64)> {
-        let row = |f: &Frame| (f.name.clone(), f.calls, f.total);
-        frames.iter().map(row).collect()
-    };
-    assert_eq!(rows(&frames), [("read".into(), 1, 5), ("step".into(), 2, 90)]);
-    let within = [("forward".into(), 2, 45), ("read".into(), 1, 10)];
-    assert_eq!(rows(&frames[1].children), within);
-    // A very deep stack does not overflow.
-    let deep: Vec<Span> = (0..5000)
-        .map(|i| span("f", Kind::Other, 0, i, 20_000 - i))
-        .collect();
-    assert_eq!(flame(&deep)[0].total, 20_000);
-}
-
-#[test]
 fn a_window_within_a_span_keeps_the_nesting() {
     // Within the window, both have the same start and end.
     let part = timeline().window(40, 60);

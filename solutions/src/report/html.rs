@@ -1,12 +1,9 @@
-//! What all pages share: the frame, the formats of numbers, and that every text is escaped.
+//! What all pages share: the frame and the formats of numbers.
 
 use anyhow::Result;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use indicatif::HumanCount;
-use minijinja::{
-    Environment, HtmlEscape, UndefinedBehavior, Value, context, escape_formatter, syntax::SyntaxConfig,
-    value::Serde,
-};
+use minijinja::{Environment, UndefinedBehavior, Value, context, syntax::SyntaxConfig, value::Serde};
 use sha2::{Digest, Sha256};
 
 /// A page, without its data.
@@ -16,8 +13,6 @@ pub(super) struct Page {
     pub css: &'static str,
     /// The page's scripts, in order; no other script may run.
     pub scripts: &'static [&'static str],
-    /// A comment in the head: the licence of the scripts.
-    pub notice: &'static str,
 }
 
 impl Page {
@@ -31,10 +26,6 @@ impl Page {
                 .lstrip_blocks(true)
                 .build()?,
         );
-        pages.set_formatter(|out, state, value| match value.as_str() {
-            Some(text) if !value.is_safe() => escape_formatter(out, state, &printable(text).into()),
-            _ => escape_formatter(out, state, value),
-        });
         pages.add_filter("percent", percent);
         pages.add_filter("interval", interval);
         pages.add_filter("decimals", decimals);
@@ -46,27 +37,9 @@ impl Page {
         });
         pages.add_template("frame.html", include_str!("frame.html"))?;
         pages.add_template("page.html", self.template)?;
-        // Two hyphens would end the comment.
-        let notice = self.notice.replace("--", "––");
-        let own = context!(css => self.css, scripts => Serde(self.scripts), notice => notice.trim());
+        let own = context!(css => self.css, scripts => Serde(self.scripts));
         Ok(pages.get_template("page.html")?.render(context!(..data, ..own))?)
     }
-}
-
-/// Escapes text for elements and quoted attributes.
-pub(super) fn escape(text: &str) -> String {
-    HtmlEscape(&printable(text)).to_string()
-}
-
-/// The text with `�` in the place of control characters, and of those that change the reading direction: a name with these
-/// would change the text around it.
-fn printable(text: &str) -> String {
-    let allowed = |c: char| match c {
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => false,
-        c => !c.is_control() || c == '\n' || c == '\t',
-    };
-    let each = text.chars();
-    each.map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// A share as `87.3 %`; `–` if it is unknown or not finite.
@@ -114,11 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_and_numbers_are_formatted_for_readers() {
-        assert_eq!(
-            escape("<b>&\"'\u{0}\u{202e}"),
-            "&lt;b&gt;&amp;&quot;&#x27;\u{fffd}\u{fffd}"
-        );
+    fn numbers_are_formatted_for_readers() {
         for (got, expected) in [
             (interval(0.207, 1.0), "21 to 100\u{a0}%"),
             (percent(Some(0.8734)), "87.3\u{a0}%"),

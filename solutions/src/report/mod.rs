@@ -11,4 +11,4 @@ pub mod svg;
 mod view;
 
 pub use page::{run_page, write};
-pub use view::{ColorBy, ViewCloud, view_page};
+pub use view::{ViewCloud, view_page};

@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-
-use super::html::escape;
+use minijinja::HtmlEscape;
 
 /// A cloud quantised to 65,536 steps along its longest side.
 ///
@@ -60,39 +59,26 @@ impl Grid {
         STANDARD.encode(bytes)
     }
 
-    /// [`still`](Self::still), coloured by height.
-    pub fn by_height(&self, size: (f64, f64), label: &str) -> String {
-        const LAYERS: usize = 6;
-        let top = f64::from(self.top[2].max(1));
-        self.still(size, label, LAYERS, |k| {
-            (f64::from(self.steps[k][2]) / top * LAYERS as f64) as usize
-        })
-    }
-
-    /// An SVG picture from the side (x to the right, z up), of this width and height in pixels, in layers.
+    /// An SVG picture from the side (x to the right, z up), of this width and height in pixels, coloured by height.
     ///
-    /// `label` is for screen readers. `layer(k)` is the layer of the k-th point; later layers cover earlier ones. A layer is
-    /// one path with the class `layerN`, so that a point takes about eight bytes.
-    pub fn still(
-        &self,
-        size: (f64, f64),
-        label: &str,
-        layers: usize,
-        layer: impl Fn(usize) -> usize,
-    ) -> String {
+    /// `label` is for screen readers. The points of a colour are one path with the class `layerN`, so that a point takes about
+    /// eight bytes.
+    pub fn still(&self, size: (f64, f64), label: &str) -> String {
+        const LAYERS: usize = 6;
         // The unit is a tenth of a pixel, so that coordinates are integers.
         let (width, height) = (10.0 * size.0, 10.0 * size.1);
         const MARGIN: f64 = 40.0;
         let [w, _, h] = self.top.map(f64::from);
         let scale = ((width - 2.0 * MARGIN) / w.max(1.0)).min((height - 2.0 * MARGIN) / h.max(1.0));
-        let mut paths = vec![String::new(); layers];
-        for (k, s) in self.steps.iter().enumerate() {
+        let mut paths = vec![String::new(); LAYERS];
+        for s in &self.steps {
             let x = width / 2.0 + (f64::from(s[0]) - w / 2.0) * scale;
             let y = height - MARGIN - f64::from(s[2]) * scale;
             // `h0` draws a line of length 0: a dot, because line ends are round.
-            let _ = write!(paths[layer(k).min(layers - 1)], "M{x:.0} {y:.0}h0");
+            let layer = f64::from(s[2]) / h.max(1.0) * LAYERS as f64;
+            let _ = write!(paths[(layer as usize).min(LAYERS - 1)], "M{x:.0} {y:.0}h0");
         }
-        let label = escape(label);
+        let label = HtmlEscape(label);
         let mut out = format!(
             "<svg class=\"still\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">"
         );
@@ -130,6 +116,6 @@ mod tests {
         let far = Grid::new(&[[f32::MAX; 3], [f32::MIN; 3], nan], 10);
         assert_eq!(far.steps, [[65_535; 3], [0; 3]]);
         assert_eq!(far.index, [0, 1]);
-        assert!(far.still((100.0, 100.0), "two", 1, |_| 7).contains("M"));
+        assert!(far.still((100.0, 100.0), "two").contains("M"));
     }
 }

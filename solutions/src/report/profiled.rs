@@ -1,12 +1,12 @@
 //! Plots and files of a profile.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result};
 use canopy_data::atomic;
 
-use super::svg::{LinePlot, Rect, RectPlot, Series};
-use crate::profile::{Frame, Kind, Machine, Roof, Summary, Timeline, chrome, flame};
+use super::svg::{Rect, RectPlot};
+use crate::profile::{Kind, Summary, Timeline, chrome, parents, pieces};
 
 /// The colour of each kind, the same in all plots.
 fn colour(kind: Kind) -> usize {
@@ -24,7 +24,7 @@ fn colour(kind: Kind) -> usize {
 pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
     let mut rects = Vec::new();
     for row in 0..timeline.lanes.len() {
-        for s in crate::profile::pieces(&timeline.of(row)) {
+        for s in pieces(&timeline.of(row)) {
             let (kind, duration) = (s.kind.name(), s.duration() as f64 / 1e6);
             rects.push(Rect {
                 row,
@@ -46,23 +46,67 @@ pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
     }
 }
 
-/// The first lane's time as a flame graph: width is the share of the time, callers are below their callees.
+/// Deeper frames are left out: no picture shows them.
+const DEEPEST: usize = 200;
+
+/// The first lane's time as a flame graph: all spans of one name with the same call stack are one frame. The width is the share
+/// of the time, callers are below their callees. The order of frames says nothing about time (Gregg 2016).
 pub fn flame_plot(timeline: &Timeline, title: &str) -> RectPlot {
-    let frames = flame(&timeline.of(0));
-    let all: u64 = frames.iter().map(|f| f.total).sum();
-    let mut rects = Vec::new();
-    lay(&frames, 0, 0, all, &mut rects);
+    let spans = timeline.of(0);
+    let parents = parents(&spans);
+    // By call stack, so that the frames within a frame follow it: the kind of its first span, calls and total time.
+    let mut frames: BTreeMap<Vec<&str>, (Kind, usize, u64)> = BTreeMap::new();
+    for (i, span) in spans.iter().enumerate() {
+        let outwards = std::iter::successors(Some(i), |&i| parents[i]).take(DEEPEST + 1);
+        let mut stack: Vec<&str> = outwards.map(|i| &*spans[i].name).collect();
+        if stack.len() <= DEEPEST {
+            stack.reverse();
+            let (_, calls, total) = frames.entry(stack).or_insert((span.kind, 0, 0));
+            *calls += 1;
+            *total += span.duration();
+        }
+    }
+    let outermost = frames.iter().filter(|frame| frame.0.len() == 1);
+    let outermost: Vec<(&str, u64)> = outermost.map(|(stack, frame)| (stack[0], frame.2)).collect();
+    let all: u64 = outermost.iter().map(|frame| frame.1).sum();
+    let percent = |time: u64| 100.0 * time as f64 / all.max(1) as f64;
     // Row 0 is at the top, and the outermost frame belongs at the bottom.
-    let highest = rects.iter().map(|r| r.row).max().unwrap_or(0);
-    rects.iter_mut().for_each(|r| r.row = highest - r.row);
-    let share = |f: &Frame| format!("{} {:.1} %. ", f.name, percent(f.total, all));
+    let shown = frames.iter().filter(|(_, frame)| percent(frame.2) >= LEAST);
+    let highest = shown.map(|(stack, _)| stack.len()).max().unwrap_or(0);
+    let mut rects = Vec::new();
+    // Where the next frame of each depth begins.
+    let mut next = vec![0];
+    for (stack, (kind, calls, total)) in &frames {
+        let depth = stack.len() - 1;
+        let start = next[depth];
+        next.truncate(depth);
+        next.extend([start + total, start]);
+        let (name, share) = (stack[depth], percent(*total));
+        if share >= LEAST {
+            rects.push(Rect {
+                row: highest - stack.len(),
+                from: percent(start),
+                to: percent(start + total),
+                colour: colour(*kind),
+                label: name.to_owned(),
+                hover: format!(
+                    "{name}: {share:.2} %, {calls} calls, {:.3} ms",
+                    *total as f64 / 1e6
+                ),
+            });
+        }
+    }
+    let share = |(name, total): &(&str, u64)| format!("{name} {:.1} %. ", percent(*total));
     RectPlot {
         x_label: "% of the time".into(),
         x_range: (0.0, 100.0),
-        describe: frames.iter().map(share).collect(),
+        describe: outermost.iter().map(share).collect(),
         ..plot(title, rects, timeline)
     }
 }
+
+/// Frames of a smaller percentage are less than a pixel wide.
+const LEAST: f64 = 0.05;
 
 fn plot(title: &str, rects: Vec<Rect>, timeline: &Timeline) -> RectPlot {
     let there = |k: &Kind| timeline.spans.iter().any(|s| s.kind == *k);
@@ -74,47 +118,6 @@ fn plot(title: &str, rects: Vec<Rect>, timeline: &Timeline) -> RectPlot {
         width: 720.0,
         ..RectPlot::default()
     }
-}
-
-fn percent(part: u64, all: u64) -> f64 {
-    100.0 * part as f64 / all.max(1) as f64
-}
-
-/// Adds the rectangles of frames that begin at the time `at`, and of those within them.
-fn lay(frames: &[Frame], row: usize, mut at: u64, all: u64, rects: &mut Vec<Rect>) {
-    for frame in frames {
-        let share = percent(frame.total, all);
-        // Less than 0.05 % is less than a pixel.
-        if share >= 0.05 {
-            let (calls, total) = (frame.calls, frame.total as f64 / 1e6);
-            rects.push(Rect {
-                row,
-                from: percent(at, all),
-                to: percent(at + frame.total, all),
-                colour: colour(frame.kind),
-                label: frame.name.clone(),
-                hover: format!("{}: {share:.2} %, {calls} calls, {total:.3} ms", frame.name),
-            });
-            lay(&frame.children, row + 1, at, all, rects);
-        }
-        at += frame.total;
-    }
-}
-
-/// The roofline with `kernels` under it: name, roof, and achieved operations per second.
-pub fn roofline_plot(machine: &Machine, kernels: &[(String, Roof, f64)]) -> LinePlot {
-    let ridge = machine.flops / machine.bytes;
-    let reach =
-        |pick: fn(f64, f64) -> f64, start: f64| kernels.iter().map(|k| k.1.intensity).fold(start, pick);
-    let (low, high) = (reach(f64::min, ridge) / 2.0, reach(f64::max, ridge) * 2.0);
-    let roof = [low, ridge, high].map(|i| (i, machine.flops.min(i * machine.bytes) / 1e9));
-    let mut plot = LinePlot::new("Roofline", "FLOP per byte", "GFLOP/s");
-    plot = plot.with(Series::new("limit of the machine", roof.to_vec()));
-    for (name, roof, reached) in kernels {
-        plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]).labelled());
-    }
-    (plot.log_x, plot.log_y) = (true, true);
-    plot.for_the_book()
 }
 
 /// Writes `trace.json`, `flame.svg`, `timeline.svg`, `summary.json` and `summary.txt` into `folder`, each
@@ -140,7 +143,11 @@ pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Lane, MatMul, Span, matmul_roof};
+    use crate::profile::{Lane, Span};
+
+    fn span(name: &'static str, start: u64, end: u64) -> Span {
+        Span::new(name, Kind::Other, 0, start, end)
+    }
 
     fn made() -> Timeline {
         Timeline {
@@ -169,30 +176,33 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_above_their_callers_and_a_timeline_shows_the_innermost_span() {
-        let flame = flame_plot(&made(), "t").rects;
-        let rows = flame.iter().map(|r| (&*r.label, r.row));
-        assert!(rows.eq([("step", 1), ("forward", 0)]));
+    fn a_timeline_shows_the_innermost_span() {
         let timeline = timeline_plot(&made(), "t").rects;
         let shown = timeline.iter().map(|r| (&*r.label, r.from, r.to));
         assert!(shown.eq([("step", 0.0, 0.1), ("forward", 0.1, 0.7), ("step", 0.7, 0.9)]));
     }
 
     #[test]
-    fn the_roofline_has_its_corner_at_the_ridge() {
-        let machine = Machine {
-            flops: 1e11,
-            bytes: 1e10,
-        };
-        let product = MatMul {
-            rows: 100,
-            inner: 3,
-            columns: 64,
-            width: 4,
-        };
-        let first = ("first".into(), matmul_roof(&product, &machine), 1e9);
-        let plot = roofline_plot(&machine, &[first]);
-        assert_eq!(plot.series[0].points[1], (10.0, 100.0));
-        assert!(plot.svg().contains("first"));
+    fn spans_of_one_name_and_stack_are_one_frame_above_their_callers() {
+        let flame = |spans: Vec<Span>| flame_plot(&Timeline { spans, ..made() }, "t").rects;
+        let spans = [
+            ("step", 0, 50),
+            ("read", 0, 10),
+            ("forward", 10, 50),
+            ("step", 50, 90),
+            ("forward", 55, 60),
+            ("read", 90, 100),
+        ];
+        let rects = flame(spans.map(|(name, start, end)| span(name, start, end)).into());
+        let frames = rects.iter().map(|r| (&*r.hover, r.row, r.from, r.to));
+        assert!(frames.eq([
+            ("read: 10.00 %, 1 calls, 0.000 ms", 1, 0.0, 10.0),
+            ("step: 90.00 %, 2 calls, 0.000 ms", 1, 10.0, 100.0),
+            ("forward: 45.00 %, 2 calls, 0.000 ms", 0, 10.0, 55.0),
+            ("read: 10.00 %, 1 calls, 0.000 ms", 0, 55.0, 65.0),
+        ]));
+        // A very deep stack is cut off.
+        let deep = flame((0..5000).map(|i| span("f", i, 20_000 - i)).collect());
+        assert!(deep.len() == DEEPEST && deep[0].to == 100.0, "{}", deep.len());
     }
 }

@@ -7,17 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Decay, OneCycle, cosine_with_warmup,
-    cycle::Cycle,
-    decayed, one_cycle,
+    Decay, OneCycle, cosine_with_warmup, decayed, one_cycle,
     warmup::{Rise, Warmup, warmup, warmup_cosine, warmup_decay},
 };
 
 /// A schedule over a run, by the forms of `--schedule`: `cosine`, `step:20:0.7`, `warmuplr:steps=1000`.
 ///
 /// From `WarmupLr` on they are DeepSpeed's: they count optimizer steps, not epochs, have a warm-up of their own, and a
-/// setting that is left out has DeepSpeed's default. The peak learning rate is not among the settings (for the range test,
-/// the first one). A key of DeepSpeed's JSON is an alias.
+/// setting that is left out has DeepSpeed's default. The peak learning rate is not among the settings. A key of DeepSpeed's
+/// JSON is an alias.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names of `--schedule`")]
@@ -41,7 +39,7 @@ pub enum Schedule {
     },
     /// Warm-up, then constant.
     WarmupLr {
-        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        #[serde(alias = "warmup_num_steps", default = "thousand")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -52,7 +50,7 @@ pub enum Schedule {
     WarmupDecayLr {
         #[serde(alias = "total_num_steps")]
         total: u64,
-        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        #[serde(alias = "warmup_num_steps", default = "thousand")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -63,7 +61,7 @@ pub enum Schedule {
     WarmupCosineLr {
         #[serde(alias = "total_num_steps")]
         total: u64,
-        #[serde(alias = "warmup_num_steps", default = "steps::<1000>")]
+        #[serde(alias = "warmup_num_steps", default = "thousand")]
         steps: u64,
         #[serde(alias = "warmup_type", default)]
         rise: Rise,
@@ -72,38 +70,22 @@ pub enum Schedule {
         #[serde(alias = "cos_min_ratio", default = "least_share")]
         end: f64,
     },
-    /// A learning rate that only rises: at step t it is the first one × (1 + growth × t/steps), t/steps rounded down with
-    /// stairs.
-    LrRangeTest {
-        #[serde(alias = "lr_range_test_step_size", default = "steps::<2000>")]
-        steps: u64,
-        #[serde(alias = "lr_range_test_step_rate", default = "one")]
-        growth: f64,
-        #[serde(alias = "lr_range_test_staircase", default)]
-        stairs: bool,
-    },
-    /// DeepSpeed's OneCycle: up, down, and a decay.
-    Cycle(Cycle),
 }
 
 fn three_tenths() -> f64 {
     0.3
 }
 
-fn steps<const N: u64>() -> u64 {
-    N
+fn thousand() -> u64 {
+    1000
 }
 
 fn least_share() -> f64 {
     1e-4
 }
 
-fn one() -> f64 {
-    1.0
-}
-
 /// The form of each schedule, for error messages, and the settings that have a place in it, not a key.
-const FORMS: [(&str, &[&str]); 11] = [
+const FORMS: [(&str, &[&str]); 9] = [
     ("constant", &[]),
     ("cosine", &[]),
     ("step:EPOCHS:GAMMA", &["epochs", "gamma"]),
@@ -114,11 +96,6 @@ const FORMS: [(&str, &[&str]); 11] = [
     ("warmupdecaylr:total=N:steps=N:rise=log|linear:min=RATE", &[]),
     (
         "warmupcosinelr:total=N:steps=N:rise=log|linear:min=SHARE:end=SHARE",
-        &[],
-    ),
-    ("lrrangetest:steps=N:growth=X:stairs=true|false", &[]),
-    (
-        "cycle:min=RATE:up=N:down=N:up-stairs=N:down-stairs=N:decay=X:decay-steps=N",
         &[],
     ),
 ];
@@ -218,11 +195,7 @@ impl Schedule {
             Some((form, _)) if *form == name && settings.is_empty() => name.into(),
             _ => Map::from_iter([(name.to_owned(), Value::Object(settings))]).into(),
         };
-        let mut schedule: Self = serde_path_to_error::deserialize(whole)?;
-        if let Self::Cycle(cycle) = &mut schedule {
-            cycle.down.get_or_insert(cycle.up);
-            cycle.down_stairs.get_or_insert(cycle.up_stairs);
-        }
+        let schedule: Self = serde_path_to_error::deserialize(whole)?;
         schedule.check()?;
         Ok(schedule)
     }
@@ -241,7 +214,7 @@ impl Schedule {
         for (key, value) in &settings {
             for number in each(value).iter().filter_map(Value::as_f64) {
                 let (fits, range) = match &**key {
-                    "epochs" | "at" | "steps" | "up" | "down" => (number >= 1.0, "at least 1"),
+                    "epochs" | "at" | "steps" => (number >= 1.0, "at least 1"),
                     "gamma" | "rising" | "end" => (number <= 1.0, "between 0 and 1"),
                     "min" if name == "warmupcosinelr" => (number <= 1.0, "between 0 and 1"),
                     _ => (true, "at least 0"),
@@ -298,9 +271,8 @@ impl Schedule {
                 rise,
                 min,
             } => warmup_decay(last, up(steps, rise), *total, *min, base),
-            // These two start otherwise, whatever their settings are.
+            // It starts with 0, whatever its settings are.
             Self::WarmupCosineLr { .. } if step == 0 => 0.0,
-            Self::LrRangeTest { .. } if step == 0 => base,
             Self::WarmupCosineLr {
                 total,
                 steps,
@@ -308,15 +280,6 @@ impl Schedule {
                 min,
                 end,
             } => warmup_cosine(last, up(steps, rise), *total, base, *min, *end),
-            Self::LrRangeTest {
-                steps,
-                growth,
-                stairs,
-            } => {
-                let interval = (last + 1) as f64 / *steps as f64;
-                base * (1.0 + growth * if *stairs { interval.floor() } else { interval })
-            }
-            Self::Cycle(cycle) => cycle.rate(step, base),
             Self::Cosine => cosine(),
             _ if step < warming_up => cosine(),
             Self::Constant => base,
@@ -355,14 +318,6 @@ mod tests {
             ("warmuplr:steps=4:rise=linear", 1.0, 3, &[0.5]),
             ("warmupdecaylr:total=9:steps=8", 1.0, 0, &[0.0, 0.0]),
             ("warmupcosinelr:total=9:steps=8:min=0.5", 1.0, 0, &[0.0, 0.5]),
-            ("lrrangetest:steps=4:growth=2", 1.0, 0, &[1.0, 1.5]),
-            ("lrrangetest:steps=2:stairs=true", 1.0, 3, &[2.0]),
-            (
-                "cycle:min=0.25:up=3:down=1:decay=1:decay-steps=2",
-                1.0,
-                0,
-                &[0.25, 0.5, 0.75, 1.0, 0.25, 0.25 / 1.5, 0.25 / 2.0],
-            ),
         ] {
             let found = rates(text, warmup, first..first + expected.len() as u64);
             let same = found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-12);

@@ -4,7 +4,6 @@
 
 mod choice;
 mod cosine;
-mod cycle;
 mod decay;
 mod one_cycle;
 mod range_test;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use candle_core::Result;
+use candle_core::{Result, bail};
 
 use super::{HALF_LN_TAU, Summary, bin_of, crps, summarise};
 
@@ -10,14 +10,7 @@ use super::{HALF_LN_TAU, Summary, bin_of, crps, summarise};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Forecast {
     /// A mixture of normal distributions; a Gaussian is a mixture of one.
-    Mixture {
-        /// Weights, at least 0; their sum is 1.
-        weights: Vec<f64>,
-        /// Means.
-        means: Vec<f64>,
-        /// Standard deviations, above 0.
-        stds: Vec<f64>,
-    },
+    Mixture(Vec<Component>),
     /// Probabilities of bins, uniform within a bin.
     Bins {
         /// Strictly ascending, one more than bins.
@@ -27,15 +20,25 @@ pub enum Forecast {
     },
 }
 
+/// A normal distribution of a mixture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Component {
+    /// At least 0; the weights of a mixture sum to 1.
+    pub weight: f64,
+    /// Its mean.
+    pub mean: f64,
+    /// Its standard deviation, above 0.
+    pub std: f64,
+}
+
 impl Forecast {
     /// The probability of values up to `value`. At the true value it is the probability integral transform, which
     /// [`calibration`](super::calibration) expects.
     pub fn cdf(&self, value: f64) -> f64 {
         match self {
-            Self::Mixture { weights, means, stds } => {
-                let parts = weights.iter().zip(means).zip(stds);
-                let sum: f64 = parts.map(|((w, m), s)| w * normal_cdf((value - m) / s)).sum();
-                sum.clamp(0.0, 1.0)
+            Self::Mixture(components) => {
+                let part = |c: &Component| c.weight * normal_cdf((value - c.mean) / c.std);
+                components.iter().map(part).sum::<f64>().clamp(0.0, 1.0)
             }
             Self::Bins { edges, probabilities } => {
                 let part = |e: &[f64]| ((value - e[0]) / (e[1] - e[0])).clamp(0.0, 1.0);
@@ -50,11 +53,10 @@ impl Forecast {
     /// as well, and a probability below 1e-12 as 1e-12, so that one value cannot make a mean infinite.
     pub fn nll(&self, value: f64) -> f64 {
         match self {
-            Self::Mixture { weights, means, stds } => {
-                let parts = weights.iter().zip(means).zip(stds);
-                let logs: Vec<f64> = parts
-                    .map(|((w, m), s)| w.ln() - s.ln() - 0.5 * ((value - m) / s).powi(2))
-                    .collect();
+            Self::Mixture(components) => {
+                let log =
+                    |c: &Component| c.weight.ln() - c.std.ln() - 0.5 * ((value - c.mean) / c.std).powi(2);
+                let logs: Vec<f64> = components.iter().map(log).collect();
                 let top = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let sum: f64 = logs.iter().map(|l| (l - top).exp()).sum();
                 HALF_LN_TAU - top - sum.ln()
@@ -72,12 +74,16 @@ impl Forecast {
     pub fn crps(&self, value: f64) -> f64 {
         match self {
             Self::Bins { edges, probabilities } => crps(edges, probabilities, value),
-            Self::Mixture { weights, means, stds } => {
-                let parts = || weights.iter().zip(means).zip(stds);
-                let to_value: f64 = parts().map(|((w, m), s)| w * distance(value - m, s * s)).sum();
-                let pairs = parts().flat_map(|a| parts().map(move |b| (a, b)));
-                let within = pairs.map(|(((w, m), s), ((v, n), t))| w * v * distance(m - n, s * s + t * t));
-                to_value - 0.5 * within.sum::<f64>()
+            Self::Mixture(components) => {
+                let to_value = |c: &Component| c.weight * distance(value - c.mean, c.std * c.std);
+                let within = |a: &Component, b: &Component| {
+                    a.weight * b.weight * distance(a.mean - b.mean, a.std * a.std + b.std * b.std)
+                };
+                let pairs = components
+                    .iter()
+                    .flat_map(|a| components.iter().map(move |b| (a, b)));
+                let within: f64 = pairs.map(|(a, b)| within(a, b)).sum();
+                components.iter().map(to_value).sum::<f64>() - 0.5 * within
             }
         }
     }
@@ -86,11 +92,11 @@ impl Forecast {
     pub fn summary(&self, coverage: f64) -> Summary {
         match self {
             Self::Bins { edges, probabilities } => summarise(edges, probabilities, coverage),
-            Self::Mixture { weights, means, .. } => Summary {
-                mean: weights.iter().zip(means).map(|(w, m)| w * m).sum(),
-                median: self.quantile_of_mixture(0.5),
-                lower: self.quantile_of_mixture(0.5 - 0.5 * coverage),
-                upper: self.quantile_of_mixture(0.5 + 0.5 * coverage),
+            Self::Mixture(components) => Summary {
+                mean: components.iter().map(|c| c.weight * c.mean).sum(),
+                median: self.quantile(components, 0.5),
+                lower: self.quantile(components, 0.5 - 0.5 * coverage),
+                upper: self.quantile(components, 0.5 + 0.5 * coverage),
             },
         }
     }
@@ -100,53 +106,46 @@ impl Forecast {
     /// # Errors
     /// Returns an error if there is no forecast, or if they differ in kind or bins.
     pub fn pool(forecasts: &[Self]) -> Result<Self> {
-        let differ = || candle_core::Error::msg("pool: the forecasts differ in kind or in their bins");
-        let share = 1.0 / forecasts.len().max(1) as f64;
-        match forecasts.first() {
-            None => candle_core::bail!("pool: no forecasts"),
-            Some(Self::Mixture { .. }) => {
-                let (mut weights, mut means, mut stds) = (Vec::new(), Vec::new(), Vec::new());
-                for forecast in forecasts {
-                    let Self::Mixture {
-                        weights: w,
-                        means: m,
-                        stds: s,
-                    } = forecast
-                    else {
-                        return Err(differ());
-                    };
-                    weights.extend(w.iter().map(|w| w * share));
-                    means.extend(m);
-                    stds.extend(s);
+        let share = 1.0 / forecasts.len() as f64;
+        let mut shares = forecasts.iter().map(|forecast| forecast.scaled(share));
+        let Some(mut pooled) = shares.next() else {
+            bail!("pool: no forecasts");
+        };
+        for forecast in shares {
+            match (&mut pooled, forecast) {
+                (Self::Mixture(all), Self::Mixture(new)) => all.extend(new),
+                (
+                    Self::Bins { edges, probabilities },
+                    Self::Bins {
+                        edges: own,
+                        probabilities: new,
+                    },
+                ) if *edges == own => {
+                    let sums = probabilities.iter_mut().zip(new);
+                    sums.for_each(|(sum, p)| *sum += p);
                 }
-                Ok(Self::Mixture { weights, means, stds })
-            }
-            Some(Self::Bins { edges, .. }) => {
-                let mut probabilities = vec![0.0; edges.len().saturating_sub(1)];
-                for forecast in forecasts {
-                    let p = match forecast {
-                        Self::Bins {
-                            edges: e,
-                            probabilities: p,
-                        } if e == edges => p,
-                        _ => return Err(differ()),
-                    };
-                    let total: f64 = p.iter().sum();
-                    let sums = probabilities.iter_mut().zip(p);
-                    sums.for_each(|(sum, p)| *sum += p / total * share);
-                }
-                let edges = edges.clone();
-                Ok(Self::Bins { edges, probabilities })
+                _ => bail!("pool: the forecasts differ in kind or in their bins"),
             }
         }
+        Ok(pooled)
+    }
+
+    /// With probabilities that sum to `share`.
+    fn scaled(&self, share: f64) -> Self {
+        let mut scaled = self.clone();
+        match &mut scaled {
+            Self::Mixture(components) => components.iter_mut().for_each(|c| c.weight *= share),
+            Self::Bins { probabilities, .. } => {
+                let total: f64 = probabilities.iter().sum();
+                probabilities.iter_mut().for_each(|p| *p = *p / total * share);
+            }
+        }
+        scaled
     }
 
     /// By bisection between values at which every component is far in its tail.
-    fn quantile_of_mixture(&self, share: f64) -> f64 {
-        let Self::Mixture { means, stds, .. } = self else {
-            return f64::NAN;
-        };
-        let ends = |sign: f64| means.iter().zip(stds).map(move |(m, s)| m + sign * 40.0 * s);
+    fn quantile(&self, components: &[Component], share: f64) -> f64 {
+        let ends = |sign: f64| components.iter().map(move |c| c.mean + sign * 40.0 * c.std);
         let mut low = ends(-1.0).fold(f64::INFINITY, f64::min);
         let mut high = ends(1.0).fold(f64::NEG_INFINITY, f64::max);
         for _ in 0..100 {

@@ -7,7 +7,7 @@ use candle_core::{D, DType, Device, Tensor};
 use candle_nn::ops::softmax;
 use serde::{Deserialize, Serialize};
 
-use super::{Forecast, bin_of, gaussian_nll, mixture_nll, quantile_bins};
+use super::{Component, Forecast, bin_of, gaussian_nll, mixture_nll, quantile_bins};
 use crate::kernels;
 
 /// The kind of a head.
@@ -218,24 +218,22 @@ impl Head {
         let k = self.components();
         let (logits, rest) = row.split_at(row.len() - 2 * k);
         let (means, log_stds) = rest.split_at(k);
+        let starts = starts(k);
+        // Of a Gaussian there are none.
         let weights = if logits.is_empty() {
             vec![1.0]
         } else {
             softmax(logits)
         };
-        let means = means
-            .iter()
-            .zip(starts(k))
-            .map(|(m, start)| mean + std * (m + start));
-        let stds = log_stds.iter().map(|&s| {
-            let inside = s.clamp(-LOG_STD, LOG_STD);
-            std * (inside + BEYOND * (s - inside)).exp()
-        });
-        Forecast::Mixture {
-            weights,
-            means: means.collect(),
-            stds: stds.collect(),
-        }
+        let component = |j: usize| {
+            let inside = log_stds[j].clamp(-LOG_STD, LOG_STD);
+            Component {
+                weight: weights[j],
+                mean: mean + std * (means[j] + starts[j]),
+                std: std * (inside + BEYOND * (log_stds[j] - inside)).exp(),
+            }
+        };
+        Forecast::Mixture((0..k).map(component).collect())
     }
 
     fn components(&self) -> usize {

@@ -17,7 +17,7 @@ mod summary;
 pub use bins::{bin_of, quantile_bins};
 pub use calibration::{calibration, crps};
 pub use embedding::{SparseGradient, embed, embedding_gradient};
-pub use forecast::Forecast;
+pub use forecast::{Component, Forecast};
 pub use gaussian::gaussian_nll;
 pub use head::{Head, HeadKind};
 pub use mixture::mixture_nll;

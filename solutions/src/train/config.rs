@@ -28,6 +28,10 @@ use crate::{
 /// The data set that canopy grows itself.
 pub const BUILTIN: &str = "builtin";
 
+/// Headings of the help.
+const OPTIM: &str = "Optimization";
+const AUGMENT: &str = "Augmentation";
+
 /// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
 pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
 
@@ -127,91 +131,65 @@ pub struct Config {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Optimizer. L-BFGS is not among them because it evaluates the same batch several times
-    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = "Optimization")]
+    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = OPTIM)]
     pub optimizer: String,
     /// Peak learning rate
-    #[arg(
-        long,
-        value_name = "RATE",
-        default_value_t = 1e-3,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "RATE", default_value_t = 1e-3, help_heading = OPTIM)]
     pub learning_rate: f64,
-    /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars;
-    /// the others have none
-    #[arg(long, value_name = "X", default_value_t = 1e-2, help_heading = "Optimization")]
+    /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars
+    #[arg(long, value_name = "X", default_value_t = 1e-2, help_heading = OPTIM)]
     pub weight_decay: f64,
     /// Momentum of sgd and lars
-    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = OPTIM)]
     pub momentum: f64,
     /// Nesterov's momentum, with sgd
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = OPTIM)]
     pub nesterov: bool,
     /// Decay rate of the mean of the gradients, in adam, adamw and lamb
-    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = OPTIM)]
     pub beta1: f64,
     /// Decay rate of the mean of the squared gradients, in adam, adamw and lamb
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 0.999,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "X", default_value_t = 0.999, help_heading = OPTIM)]
     pub beta2: f64,
-    /// What adam, adamw, lamb, adagrad, rmsprop and adadelta add to the root of the squares; auto: the optimizer's own default
-    #[arg(long, value_name = "X", default_value_t = Eps(None), help_heading = "Optimization")]
+    /// What adam, adamw and lamb add to the root of the squares; auto: the optimizer's own default
+    #[arg(long, value_name = "X", default_value_t = Eps(None), help_heading = OPTIM)]
     #[serde(with = "super::by_text")]
     pub eps: Eps,
     /// Clip the global gradient norm to this; 0: no clipping
-    #[arg(
-        long,
-        value_name = "NORM",
-        default_value_t = 1.0,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "NORM", default_value_t = 1.0, help_heading = OPTIM)]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
     /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
-    /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr, lrrangetest, cycle
-    #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = "Optimization")]
+    /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr
+    #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = OPTIM)]
     #[serde(with = "super::by_text")]
     pub schedule: Schedule,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
-    #[arg(
-        long,
-        value_name = "EPOCHS",
-        default_value_t = 2.0,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "EPOCHS", default_value_t = 2.0, help_heading = OPTIM)]
     pub warmup: f64,
     /// Label smoothing, 0 to 1
-    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.smoothing, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.smoothing, help_heading = OPTIM)]
     pub smoothing: f64,
     /// Weight the loss by inverse class frequency
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = OPTIM)]
     pub class_weights: bool,
     /// Weight of the orthogonality term of the feature transform (full model)
-    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.orthogonality, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.orthogonality, help_heading = OPTIM)]
     pub orthogonality: f64,
     /// Dropout probability in the network's head
-    #[arg(long, value_name = "P", default_value_t = 0.3, help_heading = "Optimization")]
+    #[arg(long, value_name = "P", default_value_t = 0.3, help_heading = OPTIM)]
     pub dropout: f32,
     /// Rotate clouds about the trunk
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Augmentation")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = AUGMENT)]
     pub turn: bool,
     /// Standard deviation of the noise on coordinates, in units of the unit sphere
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 0.005,
-        help_heading = "Augmentation"
-    )]
+    #[arg(long, value_name = "X", default_value_t = 0.005, help_heading = AUGMENT)]
     pub jitter: f32,
     /// Scale clouds by a factor of 1 ± this
-    #[arg(long, value_name = "X", default_value_t = 0.1, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.1, help_heading = AUGMENT)]
     pub scale: f32,
     /// Drop up to this share of the points
-    #[arg(long, value_name = "X", default_value_t = 0.0, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.0, help_heading = AUGMENT)]
     pub point_dropout: f32,
     /// Share of the plots in the validation set, which chooses the best epoch; 0: the last epoch is kept
     #[arg(long, value_name = "X", default_value_t = 0.15, help_heading = "Evaluation")]
@@ -241,12 +219,13 @@ pub struct Config {
     #[arg(long, value_name = "NAME", default_value = "auto", help_heading = "Machine")]
     pub device: String,
     /// Format of the matrix products in training; everything else is fp32. Evaluations are in fp32, except that tf32 on
-    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU with
-    /// AVX512-BF16 computes bf16 on these units; all else is emulated on a CPU, to show its accuracy, not its speed
+    /// a GPU is also theirs (`canopy eval --precision` evaluates in any format). A CPU
+    /// emulates the others, to show their accuracy, not their speed
     #[arg(long, value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]), default_value = "fp32", help_heading = "Precision")]
     pub precision: Precision,
     /// Loss scaling, which keeps small gradients from underflowing in fp16: dynamic (PyTorch's rule),
-    /// `deepspeed[:POWER:WINDOW:HYSTERESIS:MIN]` (DeepSpeed's), off, a constant, or auto (dynamic for fp16, otherwise off)
+    /// `dynamic:POWER:WINDOW` (it begins with 2^POWER and grows after WINDOW good steps), off, a constant, or auto (dynamic
+    /// for fp16, otherwise off)
     #[arg(long, value_name = "SCALE", default_value_t = LossScaling::Auto, help_heading = "Precision")]
     #[serde(with = "super::by_text")]
     pub loss_scale: LossScaling,

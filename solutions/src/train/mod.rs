@@ -46,7 +46,7 @@ pub use metrics::{ClassRow, Evaluation};
 pub use micro_batch::MicroBatch;
 pub use on_device::{OnDevice, mean_loss};
 pub use reporter::bar;
-pub use results::{CriticalPoints, EpochRow, Outcome, RunReport, WrongTree};
+pub use results::{EpochRow, Outcome, RunReport, WrongTree};
 pub use resume::{Saved, resume_batches};
 pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};

@@ -72,19 +72,6 @@ pub struct WrongTree {
     pub points: Vec<[f32; 3]>,
 }
 
-/// The points of one tree that survive the max (Qi et al. 2017, section 4.3).
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CriticalPoints {
-    /// The tree's name in its data set.
-    pub tree: String,
-    /// Its species.
-    pub species: String,
-    /// Points, metres, z up.
-    pub points: Vec<[f32; 3]>,
-    /// Indices of the points that are the maximum of at least one channel.
-    pub critical: Vec<usize>,
-}
-
 /// Everything that the page of a run shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunReport {
@@ -116,6 +103,4 @@ pub struct RunReport {
     pub training_counts: BTreeMap<String, u64>,
     /// Trees that were classified wrongly, the most confident mistake first.
     pub wrong: Vec<WrongTree>,
-    /// Critical points of one tree.
-    pub critical: Option<CriticalPoints>,
 }

@@ -7,7 +7,7 @@ use indicatif::HumanCount;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    CriticalPoints, Evaluation, RunReport, Target, Trainer, WrongTree, bar, machine,
+    Evaluation, RunReport, Target, Trainer, WrongTree, bar, machine,
     metrics::{argmax, balanced_interval},
     numbers::NumberReport,
     species::Species,
@@ -93,8 +93,7 @@ fn score<T: Task>(trainer: &Trainer, task: &T, part: &Part) -> Result<(Vec<T::Pr
     Ok((predictions, scores))
 }
 
-/// The scores of a classifier, the trees that it classified wrongly, the most confident mistake first, and the critical points
-/// of the tree that it classified correctly with the greatest confidence.
+/// The scores of a classifier, and the trees that it classified wrongly, the most confident mistake first.
 fn of_species(
     trainer: &Trainer,
     part: &Part,
@@ -105,7 +104,7 @@ fn of_species(
     let tree = |record: usize| &trainer.data.records[record];
     let pairs = predictions.iter().zip(part.records);
     let named = pairs.map(|(row, &record)| (argmax(row), row[argmax(row)], record));
-    let (right, mut wrong): (Vec<_>, Vec<_>) = named.partition(|&(named, _, r)| named == tree(r).species);
+    let mut wrong = Vec::from_iter(named.filter(|&(named, _, r)| named != tree(r).species));
     wrong.sort_by(|a, b| b.1.total_cmp(&a.1));
     let wrong = wrong
         .into_iter()
@@ -119,19 +118,9 @@ fn of_species(
                 points: trainer.seen_points(record)?,
             })
         });
-    let surest = right.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let critical = surest.map(|&(named, _, record)| -> Result<_> {
-        Ok(CriticalPoints {
-            tree: tree(record).tree.clone(),
-            species: species[named].clone(),
-            points: trainer.seen_points(record)?,
-            critical: trainer.critical_points(record)?,
-        })
-    });
     Ok(RunReport {
         evaluation: Some(scores),
         wrong: wrong.collect::<Result<_>>()?,
-        critical: critical.transpose()?,
         ..RunReport::default()
     })
 }

@@ -272,13 +272,6 @@ impl Trainer {
     pub(super) fn seen_points(&self, record: usize) -> Result<Vec<[f32; 3]>> {
         evaluate::collate(&self.config, &self.data).drawn(record, 0)
     }
-
-    /// The indices of the critical points among [`Self::seen_points`]: those with the maximum of some channel.
-    pub(super) fn critical_points(&self, record: usize) -> Result<Vec<usize>> {
-        let batch = evaluate::collate(&self.config, &self.data).batch(&[record], 0)?;
-        let (points, _) = batch.to_device(&self.device)?;
-        self.model.critical_points(&points.squeeze(0)?)
-    }
 }
 
 pub(super) fn to_device(

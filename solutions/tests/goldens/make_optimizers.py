@@ -1,4 +1,5 @@
-"""Makes `more_optimizers.golden.safetensors`, which `solutions/tests/library/optim.rs` compares canopy with.
+"""Makes `more_optimizers.golden.safetensors`, which `solutions/tests/library/optim.rs` and
+`lessons/lesson01/tests/optimizers.rs` compare with.
 
     python make_optimizers.py
 

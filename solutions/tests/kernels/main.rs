@@ -6,7 +6,6 @@
 mod backward;
 mod common;
 mod edges;
-mod low_precision;
 mod multi_tensor;
 mod padding;
 mod shared_mlp;

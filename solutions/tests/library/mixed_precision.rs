@@ -1,10 +1,13 @@
 //! Mixed-precision training: emulated operators against candle's low-precision ones, and steps with loss scaling.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::{
-    kernels::{Bf16Unit, Lowering, Operator, Pass, cross_entropy},
+    kernels::{Lowering, Operator, Pass, cross_entropy},
     model::{Kind, PointNet},
     optim::{OptimConfig, Optimizer},
     precision::{
@@ -15,7 +18,7 @@ use canopy::{
 };
 
 use crate::{
-    tiny_models::{self, KINDS, flat},
+    tiny_models::{self, flat},
     values,
 };
 
@@ -228,69 +231,26 @@ fn an_overflow_skips_the_step_and_halves_the_scale() {
     assert!(weights(&model) != before);
 }
 
+/// Counts the gradients that are rounded to 0. None may overflow.
+#[derive(Debug, Default)]
+struct Lost(AtomicUsize);
+
+impl GradientCensus for Lost {
+    fn note(&self, before: &[f32], after: &[f32]) {
+        assert!(after.iter().all(|g| g.is_finite()));
+        let lost = before.iter().zip(after).filter(|(b, a)| **b != 0.0 && **a == 0.0);
+        self.0.fetch_add(lost.count(), Relaxed);
+    }
+}
+
 #[test]
 fn loss_scaling_reduces_underflow_in_fp16() {
     let lost = [1.0, 64.0].map(|scale| {
-        let (model, census) = (model(), Arc::new(GradientCensus::default()));
+        let (model, census) = (model(), Arc::new(Lost::default()));
         let pass = lowered(Autocast::emulated(FP16).counted(census.clone()));
         let mut scaler = GradScaler::new(DynamicScaler::new(scale, 2000).unwrap());
         step(&model, &mut *sgd(&model), vec![pass], 0.0, Some(&mut scaler));
-        let counts = census.take();
-        assert_eq!(counts.overflowed, 0);
-        counts.lost_share()
+        census.0.load(Relaxed)
     });
-    assert!(lost[0] > 0.0 && lost[1] < lost[0] / 2.0, "{lost:?}");
-}
-
-/// The units for bf16 whose code can run here.
-pub fn units() -> impl Iterator<Item = Bf16Unit> {
-    Bf16Unit::ALL[1..]
-        .iter()
-        .copied()
-        .filter(|unit| unit.is_available())
-}
-
-#[test]
-fn a_unit_of_the_cpu_agrees_with_the_emulation() {
-    let emulation = || lowered(Autocast::emulated(BF16));
-    let on = |unit| lowered(Autocast::on_unit(unit));
-    for kind in KINDS {
-        let (emulated, full) = (run(kind, emulation()), run(kind, Pass::train(1, 0)));
-        let rounding = both_apart(&emulated, &full);
-        for unit in units() {
-            let off = both_apart(&run(kind, on(unit)), &emulated);
-            // The statistics before a maximum are those of products that are not rounded yet. With as few clouds as here,
-            // this makes some of the next layer's inputs round to the other side.
-            assert!(
-                off[0] < 0.9 * rounding[0] && off[1] < 0.5 * rounding[1],
-                "{kind}, {unit}: {off:?} and {rounding:?}"
-            );
-            // Plain operators do not use the unit.
-            assert!(run(kind, on(unit).plain(true)) == run(kind, emulation().plain(true)));
-        }
-        assert!(run(kind, on(Bf16Unit::Off)) == emulated);
-    }
-}
-
-#[test]
-fn training_on_a_unit_follows_the_emulation() {
-    let losses = |cast: Autocast| -> Vec<f64> {
-        let model = model();
-        let (mut sgd, cast) = (sgd(&model), Arc::new(cast));
-        let mut loss = |i: u64| {
-            let pass = Pass::train(1, i).lowered(Some(cast.clone()));
-            step(&model, &mut *sgd, vec![pass], 1.0, None);
-            let logits = model.forward(&batch().0, &Pass::eval()).unwrap().logits;
-            let loss = cross_entropy(&logits, &batch().1, 0.1, None).unwrap();
-            values(&loss)[0]
-        };
-        (0..8).map(&mut loss).collect()
-    };
-    let emulated = losses(Autocast::emulated(BF16));
-    for unit in units() {
-        let got = losses(Autocast::on_unit(unit));
-        let close = got.iter().zip(&emulated).all(|(a, b)| (a - b).abs() < 0.03);
-        assert!(close, "{unit}: {got:?}, emulated {emulated:?}");
-        assert_eq!(got, losses(Autocast::on_unit(unit)), "repeated");
-    }
+    assert!(lost[0] > 0 && lost[1] < lost[0] / 2, "{lost:?}");
 }

@@ -36,16 +36,6 @@ proptest! {
             assert_close(&logits(&cloud), &logits(&pick(&cloud, &order)));
         }
     }
-
-    #[test]
-    fn critical_points_alone_give_the_vanilla_logits(n in 1usize..200, seed in any::<u64>()) {
-        let model = shaken(Kind::Vanilla, seed);
-        let cloud = points(1, n, seed);
-        let critical = model.critical_points(&tensor(&cloud, 1).squeeze(0).unwrap()).unwrap();
-        prop_assert!(!critical.is_empty() && critical.windows(2).all(|w| w[0] < w[1]));
-        let logits = |cloud: &[f32]| logits(&model, &tensor(cloud, 1), &pass(false, true));
-        assert_close(&logits(&cloud), &logits(&pick(&cloud, &critical)));
-    }
 }
 
 #[test]
@@ -151,14 +141,12 @@ fn points_of_another_shape_are_an_error_that_names_it() {
 #[test]
 fn settings_out_of_range_are_an_error_that_names_them() {
     type Spoil = fn(&mut PointNetConfig);
-    let bad: [(&str, Spoil); 7] = [
+    let bad: [(&str, Spoil); 5] = [
         ("classes", |c| c.classes = 0),
         ("width", |c| c.width = 3),
         ("width", |c| c.width = 0),
         ("dropout", |c| c.dropout = 1.0),
         ("dropout", |c| c.dropout = f32::NAN),
-        ("bn_momentum", |c| c.bn_momentum = 0.0),
-        ("bn_eps", |c| c.bn_eps = 0.0),
     ];
     for (word, spoil) in bad {
         let mut config = config(Kind::Full);
@@ -189,7 +177,6 @@ fn a_fourth_channel_changes_the_result_and_fused_matches_plain() {
     }
     let of_intensity = expected[0].narrow(1, 3, 1).unwrap();
     assert!(flat(&of_intensity).iter().any(|&g| g != 0.0));
-    assert!(!model.critical_points(&x.get(0).unwrap()).unwrap().is_empty());
     let said = error(model.forward(&tensor(&points(3, 20, 1), 3), &pass(false, true)));
     assert_contains(&said, &["[clouds, points, 4]"]);
     let said = error(PointNet::new(&config(Kind::Full), &Device::Cpu, DType::F32, 0));

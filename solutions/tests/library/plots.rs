@@ -69,8 +69,8 @@ fn any_values_are_drawn() {
         vec![(1.0, 0.5)],
         vec![(1.0, 0.0), (1.0, 0.0)],
         vec![(f64::NAN, f64::NAN)],
-        vec![(-1e300, 1e300), (1e300, -1e300)],
-        vec![(1.0, 1e-310), (2.0, 5e-324)],
+        vec![(-1e308, 1e308), (1e308, -1e308)],
+        vec![(1.0, 1e308), (2.0, 5e-324)],
     ];
     let mut drawn = vec![timeline(Vec::new()).svg()];
     for points in shapes {
@@ -91,6 +91,7 @@ fn any_values_are_drawn() {
     for svg in drawn {
         let finite = !svg.contains("NaN") && !svg.contains("inf");
         assert!(svg.ends_with("</svg>") && finite, "{svg}");
+        assert!(svg.matches("text-anchor").count() < 60, "too many ticks: {svg}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     made_run::{HOSTILE, run, seven, tree},
 };
 use canopy::{
-    report::{ColorBy, ViewCloud, run_page, view_page, write},
+    report::{ViewCloud, run_page, view_page},
     target::Summary,
     train::{
         Evaluation, RunReport, Target, metrics,
@@ -105,7 +105,7 @@ fn unscored() -> RunReport {
     for r in &mut all.epochs {
         (r.val_loss, r.val_accuracy, r.val_balanced) = (None, None, None);
     }
-    (all.evaluation, all.critical) = (None, None);
+    all.evaluation = None;
     all
 }
 
@@ -135,7 +135,6 @@ fn heights() -> RunReport {
     RunReport {
         target: Target::Height,
         number: Some(NumberReport { scores, rows }),
-        critical: None,
         ..run(&[], 2, 0, false)
     }
 }
@@ -183,7 +182,7 @@ fn names_are_escaped_everywhere() {
         ..hostile
     };
     check(&run_page(&hostile).unwrap());
-    check(&view_page(&[cloud(&tree(1, 100))], ColorBy::Height).unwrap());
+    check(&view_page(&[cloud(&tree(1, 100))], "height").unwrap());
 }
 
 #[test]
@@ -211,7 +210,6 @@ fn runs_of_any_size_and_with_any_values_are_drawn() {
     odd.wrong[0].points = vec![[f32::NAN; 3]; 4];
     odd.wrong[1].points.clear();
     odd.wrong[2].probability = f32::NAN;
-    odd.critical.as_mut().unwrap().critical.push(usize::MAX);
     let page = run_page(&odd).unwrap();
     check(&page);
     assert!(page.contains("–: undefined"));
@@ -243,39 +241,6 @@ fn the_epoch_that_is_marked_is_the_one_that_was_kept() {
 }
 
 #[test]
-fn a_large_critical_cloud_is_thinned_but_keeps_its_critical_points() {
-    let mut large = run(&seven(), 1, 0, false);
-    let critical = large.critical.as_mut().unwrap();
-    critical.points = tree(4, 50_000);
-    critical.critical = (0..300).map(|i| 150 * i + 7).collect();
-    let page = run_page(&large).unwrap();
-    assert!(page.contains("<b class=\"ink\">300 critical points</b> of 50,000"));
-    let flags = page.split("data-flags=\"").nth(1).unwrap();
-    let flags = flags.split('"').next().unwrap();
-    assert_eq!(flags.matches('1').count(), 300);
-    assert!(flags.len() <= 4096);
-}
-
-#[test]
-fn a_page_is_replaced_atomically() {
-    let dir = tempfile::tempdir().unwrap();
-    let second = run(&seven(), 2, 1, false);
-    write(dir.path(), &run(&seven(), 1, 0, false)).unwrap();
-    let path = write(dir.path(), &second).unwrap();
-    assert_eq!(
-        std::fs::read_to_string(&path).unwrap(),
-        run_page(&second).unwrap()
-    );
-    assert_eq!(
-        std::fs::read_dir(dir.path()).unwrap().count(),
-        1,
-        "a temporary file is left"
-    );
-    let error = write(&dir.path().join("absent"), &RunReport::default()).unwrap_err();
-    assert!(format!("{error:#}").contains("report.html"), "{error:#}");
-}
-
-#[test]
 fn a_million_points_fit_a_page() {
     let points = tree(8, 1_000_000);
     let intensity: Vec<u16> = (0..points.len()).map(|i| (i % 997) as u16).collect();
@@ -283,7 +248,7 @@ fn a_million_points_fit_a_page() {
         intensity: &intensity,
         ..cloud(&points)
     };
-    let page = view_page(&[large], ColorBy::Intensity).unwrap();
+    let page = view_page(&[large], "intensity").unwrap();
     assert!(page.len() < 12_000_000, "{} bytes", page.len());
     assert!(page.contains("\"shown\":1000000"));
 }

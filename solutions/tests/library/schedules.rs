@@ -39,13 +39,6 @@ fn every_schedule_matches_its_library_at_every_step() {
             0.4,
             1,
         ),
-        ("range_test", "lrrangetest:steps=5:growth=1.5", 1e-4, 1),
-        (
-            "range_test_staircase",
-            "lrrangetest:steps=5:growth=1.5:stairs=true",
-            1e-4,
-            1,
-        ),
     ] {
         let schedule: Schedule = form.parse().unwrap();
         for (step, &expected) in (first..).zip(&cases[name].rates) {

@@ -1,49 +1,10 @@
 //! Embeddings, losses, bins, forecasts and their scores, against their definitions in f64.
 
-use candle_core::{DType, Device, Tensor, Var};
-use canopy::{
-    optim::{AdamConfig, AdamState, adam_step, sparse_adam_step},
-    target::{Forecast, Head, HeadKind, embedding_gradient},
-};
+use candle_core::{Device, Tensor, Var};
+use canopy::target::{Component, Forecast, Head, HeadKind};
 use canopy_data::Philox;
 
-use crate::{relative, values};
-
-#[test]
-fn sparse_adam_leaves_rows_alone_that_dense_adam_moves_on() {
-    let table = || Var::ones((3, 2), DType::F64, &Device::Cpu).unwrap();
-    let (sparse, dense, config) = (table(), table(), AdamConfig::default());
-    let mut states = [&sparse, &dense].map(|t| AdamState::zeros_like([t]).unwrap());
-    let mut step = |ids: &[u32]| {
-        let grad = Tensor::ones((ids.len(), 2), DType::F64, &Device::Cpu).unwrap();
-        let gradient = embedding_gradient(ids, &grad).unwrap();
-        let rows = (gradient.rows.as_slice(), &gradient.values);
-        sparse_adam_step(&sparse, rows, &mut states[0], 0.1, &config).unwrap();
-        let (table, full) = ([dense.clone()], [gradient.dense(3).unwrap()]);
-        adam_step(&table, &full, &mut states[1], 0.1, &config).unwrap();
-        [&sparse, &dense].map(|t| values(t))
-    };
-    // As long as every row is looked up, the two are the same.
-    let [first, same] = step(&[0, 1, 2]);
-    assert!(relative(&first, &same) < 1e-15);
-    let [after, moved] = step(&[1, 1]);
-    for row in [0, 2] {
-        let at = 2 * row;
-        assert_eq!(after[at..at + 2], first[at..at + 2], "row {row}");
-        assert!((moved[at] - same[at]).abs() > 1e-3, "dense Adam moves row {row}");
-    }
-    assert!(after[2] < first[2] - 1e-3);
-    // A row beyond the table, a row twice, and weight decay, which would change every row.
-    for (rows, weight_decay) in [(&[7][..], 0.0), (&[1, 1], 0.0), (&[0], 0.1)] {
-        let config = AdamConfig {
-            weight_decay,
-            ..AdamConfig::default()
-        };
-        let grad = Tensor::ones((rows.len(), 2), DType::F64, &Device::Cpu).unwrap();
-        let stepped = sparse_adam_step(&sparse, (rows, &grad), &mut states[0], 0.1, &config);
-        assert!(stepped.is_err(), "{rows:?}");
-    }
-}
+use crate::values;
 
 /// ∫ (F(x) − 1{x ≥ y})² dx by the midpoint rule.
 fn crps_by_quadrature(forecast: &Forecast, y: f64, (from, to): (f64, f64)) -> f64 {
@@ -56,17 +17,11 @@ fn crps_by_quadrature(forecast: &Forecast, y: f64, (from, to): (f64, f64)) -> f6
 
 #[test]
 fn scores_and_summaries_match_quadrature() {
+    let component = |&[weight, mean, std]: &[f64; 3]| Component { weight, mean, std };
+    let mixture = |components: &[[f64; 3]]| Forecast::Mixture(components.iter().map(component).collect());
     let forecasts = [
-        Forecast::Mixture {
-            weights: vec![1.0],
-            means: vec![0.5],
-            stds: vec![0.7],
-        },
-        Forecast::Mixture {
-            weights: vec![0.2, 0.5, 0.3],
-            means: vec![-2.0, 0.0, 4.0],
-            stds: vec![0.3, 1.0, 0.5],
-        },
+        mixture(&[[1.0, 0.5, 0.7]]),
+        mixture(&[[0.2, -2.0, 0.3], [0.5, 0.0, 1.0], [0.3, 4.0, 0.5]]),
         Forecast::Bins {
             edges: vec![-3.0, -1.0, 0.0, 4.0],
             probabilities: vec![0.5, 0.0, 0.5],

@@ -1,5 +1,7 @@
 //! Small models and inputs for tests of the model.
 
+use std::path::Path;
+
 use candle_core::{DType, Device, Tensor};
 use canopy::kernels::{Pass, cross_entropy, weighted_sum};
 use canopy::model::{Kind, PointNet, PointNetConfig, orthogonality};
@@ -19,6 +21,14 @@ pub fn config(kind: Kind) -> PointNetConfig {
 
 pub fn model(kind: Kind, seed: u64) -> PointNet {
     PointNet::new(&config(kind), &Device::Cpu, DType::F32, seed).unwrap()
+}
+
+/// The weights of a file, in a network of `config`.
+pub fn from_file(config: &PointNetConfig, path: &Path, dtype: DType) -> PointNet {
+    let model = PointNet::new(config, &Device::Cpu, dtype, 0).unwrap();
+    let map = candle_core::safetensors::load(path, &Device::Cpu).unwrap();
+    model.from_map(&map, &path.display().to_string()).unwrap();
+    model
 }
 
 /// A model with noise added to every parameter, so that no gradient is zero by construction.

@@ -1,6 +1,6 @@
 //! A synthetic run to draw pages from. Its numbers and trees come from formulas and mean nothing.
 
-use canopy::train::{CriticalPoints, EpochRow, Evaluation, RunReport, Target, WrongTree, metrics};
+use canopy::train::{EpochRow, Evaluation, RunReport, Target, WrongTree, metrics};
 
 /// Hostile text: none of it may reach the page as markup.
 pub const HOSTILE: &str = "<script>document.title='owned'</script>\"'><img src=x onerror=alert(1)>";
@@ -53,10 +53,6 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
     let rows = (1..=epochs)
         .map(|e| epoch_row(e, epochs, odd, &mut draw))
         .collect();
-    let cloud = tree(4, 1024);
-    let critical = (0..cloud.len())
-        .filter(|&i| i % 6 != 0 && cloud[i][0].hypot(cloud[i][1]) > 2.2)
-        .collect();
     RunReport {
         title: "A synthetic run, to draw the page from".into(),
         command: "canopy train --preset quick --seed 1 --data 'my trees'".into(),
@@ -80,12 +76,6 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
         )),
         training_counts: names.iter().map(|n| (n.clone(), 80)).collect(),
         wrong: (0..wrong).map(|i| wrong_tree(i, names)).collect(),
-        critical: (k > 0).then(|| CriticalPoints {
-            tree: "plot 3, tree 17".into(),
-            species: names[0].clone(),
-            points: cloud,
-            critical,
-        }),
     }
 }
 

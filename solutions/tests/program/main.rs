@@ -6,7 +6,6 @@ mod listed;
 mod memory;
 mod mpi;
 mod nvtx;
-mod precision;
 mod profiling;
 mod resume;
 mod scores;

@@ -108,9 +108,9 @@ fn interrupted_runs_save_and_end_bit_identical_when_resumed() {
         ("", libc::SIGTERM, 130),
         ("--accumulate 3", libc::SIGTERM, 130),
         ("", libc::SIGUSR1, 75),
-        // The initial scale is so high that steps are skipped; then it falls and rises by DeepSpeed's rule.
+        // The initial scale is so high that steps are skipped; then it falls and rises.
         (
-            "--precision fp16 --loss-scale deepspeed --epochs 20",
+            "--precision fp16 --loss-scale dynamic:16:4 --epochs 20",
             libc::SIGTERM,
             130,
         ),

@@ -100,7 +100,7 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
     for (precision, loss_scale) in [
         (Precision::Bf16, "off"),
         (Precision::Fp16, "1024"),
-        (Precision::Fp16, "deepspeed"),
+        (Precision::Fp16, "dynamic"),
     ] {
         for overlap in [true, false] {
             let all = |ranks| Config {

@@ -120,8 +120,8 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
         ("bf16", &|config| low(config, Precision::Bf16, "off")),
         ("fp16", &|config| fp16(config, 0)),
         // Steps overflow and are skipped until the scale is low enough.
-        ("fp16, scale of DeepSpeed", &|config| {
-            low(config, Precision::Fp16, "deepspeed");
+        ("fp16, dynamic scale", &|config| {
+            low(config, Precision::Fp16, "dynamic");
             config.epochs = 12;
         }),
     ];

@@ -70,7 +70,7 @@ fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() 
         (Precision::Bf16, "off", true),
         (Precision::Fp16, "1024", false),
         // Steps overflow and are skipped until the scale is low enough.
-        (Precision::Fp16, "deepspeed", true),
+        (Precision::Fp16, "dynamic", true),
     ] {
         for sync_bn in [true, false] {
             let config = Config {
@@ -95,14 +95,7 @@ fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() 
 /// Also those that need a whole parameter's norm, of which a rank has only a slice, or nothing.
 #[test]
 fn every_optimizer_is_shared() {
-    for (optimizer, learning_rate) in [
-        ("adam", 1e-4),
-        ("adagrad", 1e-4),
-        ("rmsprop", 1e-4),
-        ("adadelta", 1e-4),
-        ("lars", 1.0),
-        ("lamb", 1e-2),
-    ] {
+    for (optimizer, learning_rate) in [("adam", 1e-4), ("lars", 1.0), ("lamb", 1e-2)] {
         let config = Config {
             optimizer: optimizer.into(),
             learning_rate,

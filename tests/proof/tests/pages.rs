@@ -11,7 +11,7 @@ mod made_run;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use canopy::report::{ColorBy, ViewCloud, run_page, view_page};
+use canopy::report::{ViewCloud, run_page, view_page};
 use made_run::{HOSTILE, run, seven, tree};
 
 fn browser() -> Option<PathBuf> {
@@ -164,19 +164,19 @@ fn clouds_turn_in_3d_and_stand_still_without_webgl() {
         .collect();
     draws(
         "view-many",
-        &view_page(&clouds, ColorBy::Species).expect("a page"),
+        &view_page(&clouds, "species").expect("a page"),
         &SOFTWARE_GL,
         "yes",
     );
     draws(
         "view-one",
-        &view_page(&clouds[1..2], ColorBy::Height).expect("a page"),
+        &view_page(&clouds[1..2], "height").expect("a page"),
         &SOFTWARE_GL,
         "yes",
     );
     draws(
         "view-still",
-        &view_page(&clouds, ColorBy::Height).expect("a page"),
+        &view_page(&clouds, "height").expect("a page"),
         &NO_GL,
         "still",
     );

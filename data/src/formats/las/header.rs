@@ -9,7 +9,7 @@ use ::laz::{
 use anyhow::{Context, Result, ensure};
 use las::{point::Format, raw};
 
-use super::super::sink::Grid;
+use super::super::stream::Grid;
 
 /// The longest compressed record, bytes: 67 are the most without extra bytes.
 const LONGEST: u64 = 67 + 512;
@@ -200,12 +200,12 @@ impl Header {
     }
 }
 
-/// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).
 /// The compressor's number: the first two bytes of a record that `LazVlr` has read, which does not expose it.
 fn compressor(data: &[u8]) -> u16 {
     u16::from_le_bytes([data[0], data[1]])
 }
 
+/// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).
 fn epsg(data: &[u8]) -> Option<String> {
     let shorts: Vec<u16> = data
         .chunks_exact(2)

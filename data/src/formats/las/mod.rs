@@ -21,7 +21,10 @@ pub use header::Header;
 pub use laz::hide_decoder_panics;
 pub use write::Sink;
 
-use super::{frame::origin_of, sink::Grid, source::Source};
+use super::{
+    points::origin_of,
+    stream::{Grid, Source},
+};
 use crate::{Cloud, Return};
 use chunks::Chunk;
 

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use las::{Builder, PointDataBuilder, Transform, Vector, point::Format};
 
-use super::super::sink::{self, Grid, Options};
+use super::super::stream::{self, Grid};
 use crate::{Cloud, Return};
 
 /// Bytes per record of point format 6.
@@ -31,9 +31,8 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Begins a file on the grid that suits `options` and the origin of `first`.
-    pub fn new(file: File, first: &Cloud, options: &Options, pack: bool) -> Result<Self> {
-        let grid = options.grid_for(first.origin);
+    /// Begins a file on `grid`, which is compressed if `pack`.
+    pub fn new(file: File, grid: Grid, pack: bool) -> Result<Self> {
         let [x, y, z] = [0, 1, 2].map(|a| Transform {
             scale: grid.scale[a],
             offset: grid.offset[a],
@@ -96,7 +95,7 @@ fn closed(mut writer: las::Writer<BufWriter<File>>) -> las::Result<BufWriter<Fil
     writer.into_inner()
 }
 
-impl sink::Sink for Sink {
+impl stream::Sink for Sink {
     fn write(&mut self, cloud: &Cloud) -> Result<()> {
         for begin in (0..cloud.len()).step_by(BLOCK) {
             let end = cloud.len().min(begin + BLOCK);

@@ -46,7 +46,7 @@ fn import(kind: &Kind, path: &Path, options: &Options) -> Result<Imported, Strin
             trees.push((record, cloud));
             Ok(())
         };
-        let report = import::run(&plan, options, &mut keep, &mut |_| Ok(()))?;
+        let report = import::run(&plan, options, &mut keep, &mut |_, _| Ok(()))?;
         anyhow::Ok(Imported {
             species: plan.species,
             notes: plan.notes,
@@ -61,7 +61,7 @@ fn import(kind: &Kind, path: &Path, options: &Options) -> Result<Imported, Strin
 fn shards(kind: &str, path: &Path, options: &Options, out: &Path) -> Result<(Report, String), String> {
     let kind = import::kind(kind).unwrap();
     let plan = import::plan(kind, path, options).unwrap();
-    import::to_shards(plan, kind, options, out, &mut |_| Ok(())).map_err(|e| format!("{e:#}"))
+    import::to_shards(plan, kind, options, out, &mut |_, _| Ok(())).map_err(|e| format!("{e:#}"))
 }
 
 /// One case of `cases.txt`.

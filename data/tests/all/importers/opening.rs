@@ -6,13 +6,8 @@ use super::*;
 
 fn opened(path: &Path, cache: &Path, messages: &mut Vec<String>) -> Result<Dataset, String> {
     messages.clear();
-    let opening = canopy_data::Opening {
-        options: Options::default(),
-        cache: cache.to_owned(),
-        tell: &mut |line| messages.push(line.to_owned()),
-        progress: &mut |_| Ok(()),
-    };
-    open(path, opening).map_err(|e| format!("{e:#}"))
+    let tell = &mut |line: &str| messages.push(line.to_owned());
+    open(path, cache, tell, &mut |_, _| Ok(())).map_err(|e| format!("{e:#}"))
 }
 
 #[test]
@@ -45,7 +40,7 @@ fn shards_open_directly_other_files_are_an_error_and_a_stop_leaves_nothing() {
     let file = d.path().join("oak/a.xyz");
     put(&file, 10, 1);
     let set = cache.path().join("set");
-    let stop = &mut |_| anyhow::bail!("stopped");
+    let stop = &mut |_, _| anyhow::bail!("stopped");
     let folder = import::kind("folder").unwrap();
     let plan = import::plan(folder, d.path(), &Options::default()).unwrap();
     let stopped = import::to_shards(plan, folder, &Options::default(), &set, stop);

@@ -23,6 +23,7 @@ fn refused<'a>(name: &str, cases: impl IntoIterator<Item = (impl AsRef<[u8]>, &'
 #[test]
 fn of_another_format() {
     refused("a.laz", [(b"\x89PNG", "expected \"LASF\", found \"\\x89PNG\"")]);
+    refused("shard.safetensors", [(b"\x60\0\0\0\0\0\0\0{", "give the folder")]);
     refused("a.jpeg", [(b"\xff\xd8\xff", "expected LAS")]);
     refused("a.las", [(b"", "the file is empty (0 bytes)")]);
     refused("a.txt", [(b"\0\0", "not a text file")]);

@@ -6,16 +6,17 @@
 #[macro_use]
 extern crate lesson01;
 
+mod adaptive;
 mod descent;
+mod lbfgs;
 
 use std::process::ExitCode;
 
+use adaptive::{Adaptive, adadelta, adagrad, rmsprop};
 use anyhow::Result;
 use candle_core::{Tensor, Var};
 use canopy::{
-    optim::{
-        AdadeltaConfig, AdagradConfig, AdamConfig, AdamState, Lbfgs, OptimConfig, RmspropConfig, SgdConfig,
-    },
+    optim::{AdamConfig, AdamState, OptimConfig, SgdConfig},
     report::svg::{LinePlot, Mark, Series},
 };
 use descent::{ARRIVED, Descent, GOAL, START, STEPS, contours, descend};
@@ -24,6 +25,7 @@ use grader::{
     experiment::Report,
     table::{Table, count, left, scientific},
 };
+use lbfgs::Lbfgs;
 use lesson01::{LESSON, Lesson01};
 
 /// The learning rates that are tried for each optimizer: 1, 2 and 5 times powers of ten.
@@ -51,7 +53,8 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
         scientific("last loss"),
     ]);
     let mut descents = Vec::new();
-    for method in of_the_lesson(*answer).into_iter().chain(canopys()) {
+    let methods = [of_the_lesson(*answer), canopys(), others()];
+    for method in methods.into_iter().flatten() {
         let (rate, descent) = best(&method)?;
         let steps = descent.steps.map_or(format!("> {STEPS}"), |s| s.to_string());
         let last = descent.losses.last().copied();
@@ -60,7 +63,7 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
     }
     let title = format!(
         "Steps to a loss below {ARRIVED}, at the best of {} learning rates\n\
-         (1.3 to 1.5: the functions of lesson 01; the others are canopy's optimizers)",
+         (1.3 to 1.5: the functions of lesson 01; the others are canopy's and the experiment's)",
         RATES.len()
     );
     report.table("optimizers", &title, &table);
@@ -112,9 +115,6 @@ fn canopys() -> Vec<Method> {
         ("SGD", plain),
         ("SGD, momentum 0.9", OptimConfig::sgd()),
         ("Adam", OptimConfig::adam()),
-        ("Adagrad", OptimConfig::Adagrad(AdagradConfig::default())),
-        ("RMSprop", OptimConfig::Rmsprop(RmspropConfig::default())),
-        ("Adadelta", OptimConfig::Adadelta(AdadeltaConfig::default())),
     ];
     let one = |(name, config): (&'static str, OptimConfig)| {
         method(name, move |lr| {
@@ -128,14 +128,36 @@ fn canopys() -> Vec<Method> {
             }))
         })
     };
+    all.map(one).into()
+}
+
+/// Those that canopy does not have.
+fn others() -> Vec<Method> {
+    let one = |name, rule| {
+        method(name, move |lr| {
+            let mut optimizer = None;
+            Ok(Box::new(move |var, grad| {
+                let optimizer = match &mut optimizer {
+                    Some(o) => o,
+                    none => none.insert(Adaptive::new(rule, var)?),
+                };
+                Ok(optimizer.step(var, grad, lr)?)
+            }))
+        })
+    };
     let lbfgs = method("L-BFGS", |lr| {
         let mut lbfgs = None;
         Ok(Box::new(move |var, grad| {
             let lbfgs = lbfgs.get_or_insert_with(|| Lbfgs::new(vec![var.clone()], 100));
-            lbfgs.step(std::slice::from_ref(grad), lr)
+            Ok(lbfgs.step(std::slice::from_ref(grad), lr)?)
         }))
     });
-    all.map(one).into_iter().chain([lbfgs]).collect()
+    vec![
+        one("Adagrad", adagrad as fn(&_, &_) -> _),
+        one("RMSprop", rmsprop),
+        one("Adadelta", adadelta),
+        lbfgs,
+    ]
 }
 
 fn method(name: &'static str, make: impl Fn(f64) -> Result<Stepper> + 'static) -> Method {

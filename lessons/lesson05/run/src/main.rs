@@ -13,10 +13,10 @@ mod experiment;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use canopy::{profile::chrome, report::profiled::roofline_plot};
+use canopy::profile::chrome;
 use experiment::{
     bottlenecks::{self, Trainer},
-    plots::{amdahl_plot, part, side_by_side},
+    plots::{amdahl_plot, part, roofline_plot, side_by_side},
     results::{Case, csv, cures, few_spans, kernel_table, look, ms, profiles},
     roofline,
     sources::{Sources, TREES},

@@ -183,7 +183,7 @@ fn ms(start: Instant) -> f64 {
 
 /// Takes one training step. Returns the milliseconds of forward pass, backward pass and optimizer.
 fn train(learner: &mut Learner, points: &Tensor, labels: &Tensor) -> Result<[f64; 3]> {
-    let recording = profile::start(profile::Options::of(&Device::Cpu))?;
+    let recording = profile::start(&Device::Cpu, false)?;
     learner.step((points, labels), 1e-3)?;
     let timeline = profile::stop(recording)?;
     let ms = |names: &[&str]| -> f64 {

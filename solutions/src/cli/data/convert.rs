@@ -22,7 +22,7 @@ use super::{
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Files are read and written in pieces, so they may be larger than memory; only safetensors is collected in memory. A folder of point files becomes a \
+Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
 folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
@@ -37,14 +37,11 @@ pub struct Args {
     /// The file or folder to write
     output: PathBuf,
     /// Output format [default: that of the output's extension; laz for a folder]
-    #[arg(long, value_name = "FORMAT", value_parser = ["las", "laz", "ply", "xyz", "safetensors"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["las", "laz", "ply", "xyz"])]
     to: Option<String>,
     /// Step of the coordinates in LAS and LAZ, metres [default: that of the input, or 0.001]
     #[arg(long, value_name = "M")]
     resolution: Option<f64>,
-    /// Write PLY as text
-    #[arg(long)]
-    ascii: bool,
     /// Replace files that exist
     #[arg(long)]
     force: bool,
@@ -68,7 +65,6 @@ pub fn run(args: &Args) -> Result<()> {
     let options = Options {
         format,
         resolution: args.resolution,
-        ascii: args.ascii,
         ..Options::default()
     };
     if input.join("dataset.json").is_file() {

@@ -10,7 +10,6 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use super::progress::Progress;
 use crate::cli::table::{Table, show};
 
 /// Options of `canopy data fetch`.
@@ -64,12 +63,10 @@ pub fn run(args: &Args) -> Result<()> {
             say!("{} exists already", unpacked.display());
             continue;
         }
-        fetch::download(url, &to, file.expect())?;
+        fetch::download(url, &to, file)?;
         say!("{}: fetched; length and MD5 are correct", to.display());
         if unpack {
-            let progress = Progress::new("unpacking");
-            fetch::unpack(&to, &unpacked, &|done, of| progress.items(done, of))?;
-            drop(progress);
+            fetch::unpack(&to, &unpacked)?;
             say!(
                 "{}: unpacked; {} is no longer needed",
                 unpacked.display(),
@@ -110,7 +107,7 @@ fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
             missing = true;
             continue;
         }
-        fetch::verify(&path, file.expect())?;
+        fetch::verify(&path, file)?;
         say!("{}: length and MD5 are correct", path.display());
     }
     ensure!(

@@ -101,8 +101,8 @@ pub fn run(args: &Args) -> Result<()> {
     eprintln!("{path}: {}, {trees} trees to read", kind.name);
     notes.iter().for_each(|note| eprintln!("  {note}"));
     let progress = Progress::new("importing");
-    let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |p| {
-        progress.items(p.done, p.total)
+    let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |done, total| {
+        progress.items(done, total)
     })?;
     drop(progress);
     report.damaged.iter().for_each(|d| eprintln!("left out: {d}"));

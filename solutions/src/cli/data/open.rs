@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use canopy_data::{Dataset, MOST_POINTS, Opening, TreeRecord, builtin, cache_folder, import::Options};
+use canopy_data::{Dataset, TreeRecord, builtin, cache_folder};
 
 use super::progress::Progress;
 use crate::train::BUILTIN;
@@ -29,15 +29,9 @@ pub fn any(path: &Path) -> Result<Dataset> {
     let progress = Progress::new("importing");
     canopy_data::open(
         path,
-        Opening {
-            options: Options {
-                max_points: Some(MOST_POINTS),
-                ..Options::default()
-            },
-            cache: cache_folder(),
-            tell: &mut |line| eprintln!("{line}"),
-            progress: &mut |p| progress.at(p.done as u64, Some(p.total as u64)),
-        },
+        &cache_folder(),
+        &mut |line| eprintln!("{line}"),
+        &mut |done, total| progress.items(done, total),
     )
 }
 

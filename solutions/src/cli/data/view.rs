@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
 
 use super::{open, progress::Progress};
-use crate::report::{ColorBy, ViewCloud, view_page};
+use crate::report::{ViewCloud, view_page};
 
 /// Clouds of a data set that a page shows, the same number of each species.
 const OF_A_SET: usize = 24;
@@ -47,10 +47,14 @@ pub fn run(args: &Args) -> Result<()> {
             of_set(&open::any(path)?, args.points, &mut shown)?;
             continue;
         }
-        let cloud = formats::sample(path, args.points, 0)?;
+        let cloud = formats::read(path)?;
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
-        shown.push((name.to_string_lossy().into_owned(), None, cloud));
+        shown.push((
+            name.to_string_lossy().into_owned(),
+            None,
+            thinned(&cloud, args.points),
+        ));
     }
     let clouds = shown.iter().map(|(title, species, cloud)| ViewCloud {
         title: title.clone(),
@@ -59,12 +63,7 @@ pub fn run(args: &Args) -> Result<()> {
         intensity: &cloud.intensity,
     });
     let clouds: Vec<ViewCloud> = clouds.collect();
-    let color = match args.color.as_str() {
-        "intensity" => ColorBy::Intensity,
-        "species" => ColorBy::Species,
-        _ => ColorBy::Height,
-    };
-    let page = view_page(&clouds, color)?;
+    let page = view_page(&clouds, &args.color)?;
     atomic::write(&args.out, page.as_bytes())?;
     say!(
         "{}: {} clouds; open it in a browser",
@@ -85,12 +84,16 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
         }
         taken[record.species] += 1;
         progress.at(shown.len() as u64, None)?;
-        let cloud = data.cloud(i)?;
-        let mut kept = sample::random(cloud.len(), points, 0);
-        kept.sort_unstable();
         let species = &data.species[record.species];
         let title = format!("{species}, {}", record.tree);
-        shown.push((title, Some(species.clone()), cloud.select(&kept)));
+        shown.push((title, Some(species.clone()), thinned(&data.cloud(i)?, points)));
     }
     Ok(())
+}
+
+/// At most `points` points of `cloud`, at random and in its order.
+fn thinned(cloud: &Cloud, points: usize) -> Cloud {
+    let mut kept = sample::random(cloud.len(), points, 0);
+    kept.sort_unstable();
+    cloud.select(&kept)
 }

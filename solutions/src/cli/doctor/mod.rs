@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    kernels::{Bf16Unit, Filter, InstructionSet},
+    kernels::{Filter, InstructionSet},
     train::machine,
 };
 
@@ -113,15 +113,11 @@ fn cpu(cores: usize) -> Line {
         InstructionSet::Avx2 => "AVX2",
         InstructionSet::Avx512 => "AVX-512",
     };
-    let bf16 = match Bf16Unit::current() {
-        Bf16Unit::Off => "emulated".to_owned(),
-        unit => unit.to_string(),
-    };
     let (processor, filter) = (machine::processor(), Filter::current());
     let line = Line::ok(
         "CPU",
         format!(
-            "{processor} for this process, {threads} threads; the operators use {set}; filter of products: {filter}; bf16: {bf16}"
+            "{processor} for this process, {threads} threads; the operators use {set}; filter of products: {filter}"
         ),
     );
     match threads > cores {

@@ -3,15 +3,15 @@
 use std::process::Command;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::Philox;
 
 use super::{Args, config, model};
 use crate::{
     device,
-    kernels::{Bf16Unit, Lowering},
-    precision::{Autocast, Precision},
+    kernels::Lowering,
+    precision::Precision,
     train::{Failure, Loss, executable_batch, memory, short::Learner},
 };
 
@@ -32,23 +32,18 @@ pub fn real_steps(args: &Args) -> Result<u64> {
     Ok(peak.saturating_sub(before))
 }
 
-/// How real steps compute in `args.format`. On a CPU without a unit for bf16 its portable form runs, which stores the same.
+/// How real steps compute in `args.format`.
 fn lowering(args: &Args, device: &Device) -> Result<Option<Arc<dyn Lowering>>> {
     let format = args.format;
     ensure!(
         format == Precision::Fp32 || !args.plain,
         "--measure and --search run candle's operators in fp32 only: leave out --plain or --format {format}"
     );
-    Ok(match (format, Bf16Unit::current()) {
-        (Precision::Bf16, Bf16Unit::Off) if device.is_cpu() => {
-            Some(Arc::new(Autocast::on_unit(Bf16Unit::Portable)))
-        }
-        (Precision::Fp16, _) if device.is_cpu() => bail!(
-            "a CPU emulates fp16 in tensors of fp32, so --measure and --search need a GPU for it: use --device cuda, or \
-             --format bf16"
-        ),
-        _ => format.lowering(device),
-    })
+    ensure!(
+        format == Precision::Fp32 || !device.is_cpu(),
+        "a CPU emulates {format} in tensors of fp32, so --measure and --search need a GPU for it: use --device cuda"
+    );
+    Ok(format.lowering(device))
 }
 
 fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) -> Result<()> {

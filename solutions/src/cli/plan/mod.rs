@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::{
     cli::table::Table,
     device::choose_device,
-    kernels::Bf16Unit,
     model::{Kind, PointNet},
     precision::Precision,
     train::{
@@ -57,8 +56,8 @@ pub struct Args {
     /// Optimizer, as in canopy train
     #[arg(long, default_value = "adamw", value_name = "NAME")]
     optimizer: String,
-    /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights. Counts what the fused operators
-    /// store: in bf16 those of a CPU with AVX512-BF16, or of a GPU with --device cuda; in fp16 those of a GPU
+    /// dtype of weights, gradients and activations; bf16 and fp16 with fp32 master weights. In bf16 and fp16 counts
+    /// what a GPU stores, because a CPU emulates them in fp32
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "bf16", "fp16"]))]
     format: Precision,
     /// Plain candle operators instead of the fused ones
@@ -188,7 +187,7 @@ fn form(args: &Args) -> Result<Form> {
     let device = choose_device(&args.device, &mut |_| Ok(())).map_err(Error::msg)?;
     Ok(if args.plain {
         Form::Plain
-    } else if device.cuda.is_some() || args.format == Precision::Fp16 {
+    } else if device.cuda.is_some() || args.format != Precision::Fp32 {
         Form::Cuda
     } else {
         Form::Fused
@@ -236,11 +235,6 @@ fn print(found: &Found) -> Result<()> {
     if found.form == Form::Cuda && found.measured.is_none() {
         say!(
             "counted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
-        );
-    }
-    if found.form == Form::Fused && *format == Precision::Bf16 && Bf16Unit::current() == Bf16Unit::Off {
-        say!(
-            "counted for a CPU with units for bf16; this one has none, and emulates bf16 in fp32, not fused"
         );
     }
     say!("");

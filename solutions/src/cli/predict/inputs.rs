@@ -112,12 +112,6 @@ fn is_set(path: &Path) -> Result<bool> {
         return Ok(true);
     }
     if path.is_file() {
-        let of_set = path.with_file_name("dataset.json");
-        ensure!(
-            Format::from_path(path) != Some(Format::Shard) || !of_set.is_file(),
-            "{}: is one of the shards of a data set; give the folder instead",
-            path.display()
-        );
         return Ok(import::is_table(path));
     }
     // Point files directly in a folder are scans to predict, whatever its sub-folders are.

@@ -12,18 +12,19 @@ use rayon::prelude::*;
 use super::Batch;
 use super::layer::{BLOCK, Layer, Source, crop, group_rows, pad};
 use super::widest::Widest;
-use crate::kernels::operand::{self, Operand, Words};
+use crate::kernels::matrix::Matrix;
 use crate::kernels::pool::{self, Pooled};
 use crate::kernels::ranks;
+use crate::kernels::tile::{Product, add_transposed};
 use crate::kernels::values::Values;
 use crate::kernels::vector;
 
 /// What the forward pass saved.
-pub struct Saved<T> {
+pub struct Saved {
     /// The input, in padded rows.
     pub x: Tensor,
     pub batch: Batch,
-    pub layers: Vec<Layer<T>>,
+    pub layers: Vec<Layer>,
     pub widest: Option<Widest>,
 }
 
@@ -34,7 +35,7 @@ pub struct Below {
     pub sums: Vec<f32>,
 }
 
-impl<T: Operand> Saved<T> {
+impl Saved {
     /// The gradients of x and of each layer's weight, γ and β.
     pub fn backward(&self, gradient: Vec<f32>, wanted: &[bool]) -> Result<Vec<Option<Vec<f32>>>> {
         let x = Values::of(&self.x)?;
@@ -77,7 +78,6 @@ impl<T: Operand> Saved<T> {
         let l = &self.layers[level];
         let at = out.len() - 3 * (self.layers.len() - level);
         if l.is_linear() {
-            T::round(&mut dw);
             dw.truncate(l.n * l.kp);
             out[at] = Some(crop(dw, l.kp, l.k));
         }
@@ -115,7 +115,7 @@ impl<T: Operand> Saved<T> {
         vector::mask_and_sum(g, y, &l.scale, &l.shift, &l.mean, &l.rstd, l.relu, beta, gamma);
     }
 
-    pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a, T> {
+    pub fn source<'a>(&'a self, x: &'a [f32], level: usize) -> Source<'a> {
         Source::of(x, &self.layers[..level], &self.layers[level])
     }
 
@@ -138,18 +138,17 @@ impl<T: Operand> Saved<T> {
         let b = term(&|c| scale(c) * f64::from(l.rstd[c]) * f64::from(all[np + c]) / m);
         let linear = l.is_linear();
         let weight = l.weight()?;
-        let right = deeper.then(|| T::right(&weight[..], kp));
         let group = group_rows(self.batch.rows);
         let groups = self.batch.rows.div_ceil(group);
         let mut down = pool::take(if deeper { self.batch.rows * kp } else { 0 });
         let mut parts: Vec<&mut [f32]> = down.chunks_mut(group * kp).collect();
         parts.resize_with(groups, Default::default);
-        let (dws, sums): (Vec<Pooled<f32>>, Vec<Vec<f32>>) = parts
+        let (dws, sums): (Vec<Pooled>, Vec<Vec<f32>>) = parts
             .into_par_iter()
             .enumerate()
             .map_init(
-                || (Vec::new(), Vec::new(), Words::<T>::default()),
-                |(numbers, dy, words), (g, down)| {
+                || (Vec::new(), Vec::new()),
+                |(buffer, dy), (g, down)| {
                     let mut dw = Pooled::new(weight.len());
                     dw.fill(0.0);
                     let mut sums = vec![0.0; if level > 0 { 2 * kp } else { 0 }];
@@ -158,22 +157,21 @@ impl<T: Operand> Saved<T> {
                         let to = end.min(from + BLOCK);
                         let rows = to - from;
                         let range = from * np..to * np;
-                        dy.resize(range.len(), T::default());
+                        dy.resize(range.len(), 0.0);
                         let (g_above, y) = (&above.gradient[range.clone()], &l.y[range]);
                         vector::before_norm(dy, g_above, y, &l.mean, &l.scale, &a, &b);
                         if linear {
-                            let a = source.operand(from, to, numbers);
-                            operand::add_transposed(l.unit, [np, rows, kp], dy, Some(a), &mut dw, words);
+                            let a = source.rows(from, to, buffer);
+                            add_transposed([np, rows, kp], dy, Some(a), &mut dw);
                         }
-                        if let Some(right) = &right {
+                        if deeper {
                             let offset = (from - g * group) * kp;
                             let down = &mut down[offset..offset + rows * kp];
                             if linear {
-                                operand::multiply(l.unit, [rows, np, kp], dy, right, down, false);
+                                Product::new([rows, np, kp], Matrix::dense(dy, np), &weight, down).run();
                             } else {
-                                vector::convert(down, dy);
+                                down.copy_from_slice(dy);
                             }
-                            T::round(down);
                             if level > 0 {
                                 self.mask(level - 1, from, down, &mut sums);
                             }
@@ -198,7 +196,7 @@ pub fn sum_in_order(groups: &[Vec<f32>]) -> Vec<f32> {
 }
 
 /// Adds the weight gradients of the groups, in the order of the groups.
-fn total(parts: &[Pooled<f32>]) -> Vec<f32> {
+fn total(parts: &[Pooled]) -> Vec<f32> {
     let mut sum = vec![0.0; parts.first().map_or(0, |p| p.len())];
     sum.par_chunks_mut(1024).enumerate().for_each(|(i, sum)| {
         for part in parts {

@@ -15,11 +15,10 @@ use super::layer::Source;
 use super::widest::Widest;
 use crate::kernels::clouds::split;
 use crate::kernels::matrix::Matrix;
-use crate::kernels::operand::{self, Operand};
 use crate::kernels::tile::Product;
 use crate::kernels::{pool, vector};
 
-impl<T: Operand> Saved<T> {
+impl Saved {
     /// The backward pass of the layer before the maximum: returns dW, the layer's sums and, if `deeper`, the gradient
     /// for the layer below.
     pub fn under_max(
@@ -72,7 +71,7 @@ impl<T: Operand> Saved<T> {
 
     fn below_max(
         &self,
-        source: Source<T>,
+        source: Source,
         widest: &Widest,
         weight: &[f32],
         ug: &[f32],
@@ -95,16 +94,6 @@ impl<T: Operand> Saved<T> {
             let w = Matrix::dense(&scaled[i * 6..], kp).t();
             Product::new([out.len() / kp, n, kp], w, weight, out).run();
         });
-        T::round(&mut minus_q);
-        let mut mean = widest.mean.clone();
-        if T::IS_ROUNDED {
-            // The rows keep their mean, because the difference would not be a bf16 number.
-            for (row, &mean) in minus_q.chunks_exact(kp).zip(&mean) {
-                vector::add_scaled(&mut pw, row, mean);
-            }
-            mean.fill(0.0);
-        }
-        let minus_q = T::right(minus_q, kp);
         let minus_pw: Vec<f32> = pw.iter().map(|v| -v).collect();
 
         let tiles = tiles(&widest.clouds, 1);
@@ -115,9 +104,9 @@ impl<T: Operand> Saved<T> {
             .into_par_iter()
             .map_init(
                 || (Vec::new(), Vec::new()),
-                |(numbers, centred), ((cloud, rows), down)| {
-                    centred.resize(down.len(), T::default());
-                    vector::centre(centred, source.operand(rows.start, rows.end, numbers), &mean);
+                |(buffer, centred), ((cloud, rows), down)| {
+                    centred.resize(down.len(), 0.0);
+                    vector::centre(centred, source.rows(rows.start, rows.end, buffer), &widest.mean);
                     for row in down.chunks_exact_mut(kp) {
                         row.copy_from_slice(&minus_pw);
                     }
@@ -130,8 +119,9 @@ impl<T: Operand> Saved<T> {
                             vector::add_scaled(row, &weight[c * kp..][..kp], ug);
                         }
                     }
-                    operand::multiply(l.unit, [rows.len(), kp, kp], centred, &minus_q, down, true);
-                    T::round(down);
+                    let centred = Matrix::dense(centred, kp);
+                    let product = Product::new([rows.len(), kp, kp], centred, &minus_q, down);
+                    Product { add: true, ..product }.run();
                     let mut sums = vec![0.0; 2 * kp];
                     if level > 0 {
                         self.mask(level - 1, rows.start, down, &mut sums);

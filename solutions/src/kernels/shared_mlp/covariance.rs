@@ -5,41 +5,32 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::layer::{BLOCK, Source, group_rows};
-use crate::kernels::operand::{Operand, Words, add_transposed};
 use crate::kernels::ranks::total;
-use crate::kernels::{Bf16Unit, vector};
+use crate::kernels::tile::add_transposed;
+use crate::kernels::vector;
 
 /// The mean of each input channel, and S, the sum over rows of the products of the deviations from the mean, `[kp, kp]`.
-pub fn covariance<T: Operand>(
-    source: Source<T>,
-    rows: usize,
-    kp: usize,
-    unit: Bf16Unit,
-) -> (Vec<f32>, Vec<f32>) {
-    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0. The
-    // difference would not be a bf16 number, and a mean that is so far from 0 would cost the rounded values as many digits.
+pub fn covariance(source: Source, rows: usize, kp: usize) -> (Vec<f32>, Vec<f32>) {
+    // An estimate of the mean is subtracted before squaring, so that no digits are lost if the mean is far from 0.
     let mut near = vec![0.0; kp];
-    if !T::IS_ROUNDED {
-        let count = rows.min(BLOCK);
-        let mut numbers = Vec::new();
-        vector::column_sums(source.operand(0, count, &mut numbers), &mut near);
-        near.iter_mut().for_each(|m| *m /= count as f32);
-    }
+    let count = rows.min(BLOCK);
+    vector::column_sums(source.rows(0, count, &mut Vec::new()), &mut near);
+    near.iter_mut().for_each(|m| *m /= count as f32);
     let group = group_rows(rows);
     // For each group, the sum of each product of two channels, and of each channel.
     let (products, sums): (Vec<Vec<f32>>, Vec<Vec<f32>>) = (0..rows.div_ceil(group))
         .into_par_iter()
         .map_init(
-            || (Vec::new(), Vec::new(), Words::<T>::default()),
-            |(numbers, centred, words), g| {
+            || (Vec::new(), Vec::new()),
+            |(buffer, centred), g| {
                 let (mut s, mut sum) = (vec![0.0; kp * kp], vec![0.0; kp]);
                 let end = rows.min((g + 1) * group);
                 for from in (g * group..end).step_by(BLOCK) {
                     let to = end.min(from + BLOCK);
-                    centred.resize((to - from) * kp, T::default());
-                    vector::centre(centred, source.operand(from, to, numbers), &near);
+                    centred.resize((to - from) * kp, 0.0);
+                    vector::centre(centred, source.rows(from, to, buffer), &near);
                     vector::column_sums(centred, &mut sum);
-                    add_transposed(unit, [kp, to - from, kp], centred, None, &mut s, words);
+                    add_transposed([kp, to - from, kp], centred, None, &mut s);
                 }
                 (s, sum)
             },

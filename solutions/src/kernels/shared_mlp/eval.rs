@@ -8,23 +8,18 @@ use rayon::prelude::*;
 
 use super::greatest::greatest;
 use super::layer::{BLOCK, Layer, crop};
-use crate::kernels::operand::{self, Operand};
+use crate::kernels::matrix::Matrix;
+use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
-/// Buffers of one thread.
-#[derive(Default)]
-struct Buffers<T> {
-    rows: Vec<f32>,
-    /// Their products with the next layer's weight.
-    products: Vec<f32>,
-    numbers: Vec<T>,
-}
+/// Rows of one thread, and their products with the next layer's weight.
+type Buffers = [Vec<f32>; 2];
 
-/// The output of the layers over the padded rows x. In bf16, weights, inputs and products are rounded as in training.
-pub fn forward<T: Operand>(
+/// The output of the layers over the padded rows x.
+pub fn forward(
     x: &[f32],
     rows: usize,
-    layers: &[Layer<T>],
+    layers: &[Layer],
     clouds: Option<&[Range<usize>]>,
 ) -> Result<Vec<f32>> {
     let (before, widest) = layers.split_at(layers.len() - usize::from(clouds.is_some()));
@@ -33,20 +28,14 @@ pub fn forward<T: Operand>(
         .map(Layer::forward_operand)
         .collect::<Result<Vec<_>>>()?;
     // Writes the rows behind the layers before the maximum.
-    let through = |from: usize, to: usize, buffers: &mut Buffers<T>, out: &mut [f32]| {
-        let Buffers {
-            rows: a,
-            products: b,
-            numbers,
-        } = buffers;
+    let through = |from: usize, to: usize, [a, b]: &mut Buffers, out: &mut [f32]| {
         let kp = layers[0].kp;
         a.clear();
         a.extend_from_slice(&x[from * kp..to * kp]);
         for (layer, weight) in before.iter().zip(&weights) {
             b.resize((to - from) * layer.np, 0.0);
             let sizes = [to - from, layer.k, layer.np];
-            operand::multiply(layer.unit, sizes, T::of(a, numbers), weight, b, false);
-            T::round(b);
+            Product::new(sizes, Matrix::dense(a, layer.kp), weight, b).run();
             a.resize(b.len(), 0.0);
             vector::normalise(a, b, &layer.scale, &layer.shift, layer.relu);
         }
@@ -61,12 +50,7 @@ pub fn forward<T: Operand>(
         });
         return Ok(crop(output, last.np, last.n));
     };
-    let rounded = |from: usize, to: usize, buffers: &mut Buffers<T>, out: &mut [f32]| {
-        through(from, to, buffers, out);
-        T::round(out);
-    };
-    let (mut output, _) = greatest(rounded, clouds, last)?;
-    T::round(&mut output);
+    let (mut output, _) = greatest(through, clouds, last)?;
     for row in output.chunks_exact_mut(last.n) {
         for (c, v) in row.iter_mut().enumerate() {
             let y = *v * last.scale[c] + last.shift[c];

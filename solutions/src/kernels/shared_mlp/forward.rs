@@ -8,16 +8,17 @@ use rayon::prelude::*;
 use super::Batch;
 use super::layer::{BLOCK, Layer, Source, crop, group_rows};
 use super::widest::{self, Widest};
-use crate::kernels::operand::{self, Operand};
+use crate::kernels::matrix::Matrix;
 use crate::kernels::pool::Pooled;
 use crate::kernels::ranks::total;
+use crate::kernels::tile::Product;
 use crate::kernels::vector;
 
 /// Returns the output, and what the backward pass of the maximum needs.
-pub fn forward<T: Operand>(
+pub fn forward(
     x: &[f32],
     batch: &Batch,
-    layers: &mut [Layer<T>],
+    layers: &mut [Layer],
     clouds: Option<Vec<Range<usize>>>,
 ) -> Result<(Vec<f32>, Option<Widest>)> {
     let stored = layers.len() - usize::from(clouds.is_some());
@@ -44,7 +45,7 @@ struct Moments {
 }
 
 /// Computes the product `y` of one layer block by block, and the sums for its statistics while a block is in the cache.
-fn multiply<T: Operand>(source: Source<T>, batch: &Batch, layer: &mut Layer<T>) -> Result<()> {
+fn multiply(source: Source, batch: &Batch, layer: &mut Layer) -> Result<()> {
     let weight = layer.forward_operand()?;
     let group = group_rows(batch.rows);
     let mut y = Pooled::new(batch.rows * layer.np);
@@ -59,15 +60,8 @@ fn multiply<T: Operand>(source: Source<T>, batch: &Batch, layer: &mut Layer<T>) 
 }
 
 /// Computes the product of the group of rows that begins at row `first`, and its sums.
-fn of_group<T: Operand>(
-    source: Source<T>,
-    layer: &Layer<T>,
-    weight: &[T::Word],
-    first: usize,
-    group: &mut [T],
-) -> Moments {
-    let np = layer.np;
-    let (mut numbers, mut wide) = (Vec::new(), Vec::new());
+fn of_group(source: Source, layer: &Layer, weight: &[f32], first: usize, group: &mut [f32]) -> Moments {
+    let (np, mut buffer) = (layer.np, Vec::new());
     let mut m = Moments {
         rows: group.len() / np,
         sum: vec![0.0; np],
@@ -76,20 +70,17 @@ fn of_group<T: Operand>(
     };
     for (row, y) in (0..).step_by(BLOCK).zip(group.chunks_mut(BLOCK * np)) {
         let rows = y.len() / np;
-        let a = source.operand(first + row, first + row + rows, &mut numbers);
-        T::write(y, &mut wide, |y| {
-            if layer.is_linear() {
-                operand::multiply(layer.unit, [rows, layer.k, np], a, weight, y, false);
-            } else {
-                vector::convert(y, a);
-            }
-            T::round(y);
-            vector::column_sums(y, &mut m.sum);
-            if row == 0 {
-                m.near = m.sum.iter().map(|s| s / rows as f32).collect();
-            }
-            vector::column_squares(y, &m.near, &mut m.square);
-        });
+        let a = source.rows(first + row, first + row + rows, &mut buffer);
+        if layer.is_linear() {
+            Product::new([rows, layer.k, np], Matrix::dense(a, layer.kp), weight, y).run();
+        } else {
+            y.copy_from_slice(a);
+        }
+        vector::column_sums(y, &mut m.sum);
+        if row == 0 {
+            m.near = m.sum.iter().map(|s| s / rows as f32).collect();
+        }
+        vector::column_squares(y, &m.near, &mut m.square);
     }
     m
 }
@@ -132,7 +123,7 @@ fn combine(moments: &[Moments], rows: usize, channels: usize) -> (Vec<f64>, Vec<
 }
 
 /// The activation of a stored layer, `[rows, n]`: the output of the operator, without padding.
-fn activation<T: Operand>(layer: &Layer<T>, rows: usize) -> Vec<f32> {
+fn activation(layer: &Layer, rows: usize) -> Vec<f32> {
     let np = layer.np;
     let mut output = vec![0.0; rows * np];
     let blocks = output.par_chunks_mut(BLOCK * np).enumerate();

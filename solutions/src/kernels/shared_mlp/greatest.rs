@@ -9,7 +9,6 @@ use super::layer::Layer;
 use crate::kernels::Filter;
 use crate::kernels::filter;
 use crate::kernels::maxima::{Found, Greatest, PANEL, TALL, pack_rows};
-use crate::kernels::operand::Operand;
 use crate::kernels::vector;
 
 /// The rows of a tile: the points of a cloud are divided into tiles of equal length, at most 264 rows (22 register
@@ -31,10 +30,10 @@ pub fn tiles(clouds: &[Range<usize>], most: usize) -> Vec<(usize, Range<usize>)>
 /// The greatest product w_c·a of each cloud and channel, or the least if γ < 0, and its row: the first one if several
 /// are equal. If γ = 0, returns 0 and the cloud's first row. NaN counts as the greatest value, as in PyTorch, so that
 /// the maximum does not hide it. `write(from, to, buffers, out)` writes padded rows of the layer's input.
-pub fn greatest<T: Operand, B: Default>(
+pub fn greatest<B: Default>(
     write: impl Fn(usize, usize, &mut B, &mut [f32]) + Sync,
     clouds: &[Range<usize>],
-    layer: &Layer<T>,
+    layer: &Layer,
 ) -> Result<(Vec<f32>, Vec<u32>)> {
     let n = layer.n;
     let operand = Columns::new(layer)?;
@@ -102,7 +101,7 @@ struct Scratch {
 }
 
 impl Columns {
-    fn new<T: Operand>(layer: &Layer<T>) -> Result<Self> {
+    fn new(layer: &Layer) -> Result<Self> {
         let (n, k, kp) = (layer.n, layer.k, layer.kp);
         let mut signed = vec![0.0; n.next_multiple_of(PANEL) * kp];
         let weight = layer.weight()?;

@@ -1,18 +1,15 @@
 //! A layer: its weights, padded to whole SIMD vectors, and its batch statistics. Also the blocks of rows that a layer
 //! reads.
 
-use std::borrow::Cow;
 use std::ops::Deref;
 
 use candle_core::{Device, Result, Tensor, Var};
 use rayon::prelude::*;
 
-use crate::kernels::operand::Operand;
 use crate::kernels::pool::Pooled;
 use crate::kernels::tile::padded;
 use crate::kernels::values::{Values, read};
-use crate::kernels::vector::{self, Number};
-use crate::kernels::{BatchNorm, Bf16Unit};
+use crate::kernels::{BatchNorm, vector};
 
 /// Rows of a block. With 128 channels a block takes 96 KiB, so that a block of each operand fits into a core's L2
 /// cache.
@@ -54,8 +51,7 @@ pub fn crop(rows: Vec<f32>, kp: usize, k: usize) -> Vec<f32> {
     out
 }
 
-/// Products are of numbers T: weight, input, product and gradients are rounded to T where autocast rounds them.
-pub struct Layer<T> {
+pub struct Layer {
     /// Input channels.
     pub k: usize,
     /// Input channels, padded to whole SIMD vectors.
@@ -65,8 +61,6 @@ pub struct Layer<T> {
     /// Output channels, padded to whole SIMD vectors.
     pub np: usize,
     pub relu: bool,
-    /// The instructions for bf16.
-    pub unit: Bf16Unit,
     /// `[n, k]`, in the variable's memory; none if the layer is batch norm alone.
     weight: Option<Tensor>,
     pub gamma: Vec<f32>,
@@ -81,17 +75,16 @@ pub struct Layer<T> {
     pub bn: BatchNorm,
     /// The product before batch norm, `[rows, np]`. It is stored in training only, and not for the layer before a
     /// maximum.
-    pub y: Pooled<T>,
+    pub y: Pooled,
 }
 
-impl<T: Operand> Layer<T> {
+impl Layer {
     /// A layer without a weight only normalises its input.
     pub fn new(
         weight: Option<&Tensor>,
         [gamma, beta]: [&Tensor; 2],
         bn: &BatchNorm,
         relu: bool,
-        unit: Bf16Unit,
     ) -> Result<Self> {
         let n = gamma.dim(0)?;
         let k = weight.map_or(Ok(n), |w| w.dim(1))?;
@@ -104,7 +97,6 @@ impl<T: Operand> Layer<T> {
             n,
             np,
             relu,
-            unit,
             weight: weight.map(shared).transpose()?,
             gamma: vector(gamma)?,
             beta: vector(beta)?,
@@ -114,7 +106,7 @@ impl<T: Operand> Layer<T> {
             scale: vec![0.0; np],
             shift: vec![0.0; np],
             bn: bn.clone(),
-            y: Pooled::new(0),
+            y: Pooled::default(),
         };
         new.fold();
         Ok(new)
@@ -125,19 +117,18 @@ impl<T: Operand> Layer<T> {
         self.weight.is_some()
     }
 
-    /// The weight `[np, kp]` in numbers T, empty if there is none: the memory of its variable, or a padded or rounded copy. It
-    /// is read in each pass, so that its variable may be released in the meantime.
+    /// The weight `[np, kp]`, empty if there is none: the memory of its variable, or a padded copy. It is read in each pass, so
+    /// that its variable may be released in the meantime.
     pub fn weight(&self) -> Result<Box<dyn Deref<Target = [f32]> + Sync + '_>> {
         let Some(weight) = &self.weight else {
             return Ok(Box::new(Vec::new()));
         };
         let values = Values::of(weight)?;
-        if !T::IS_ROUNDED && [self.n, self.k] == [self.np, self.kp] {
+        if [self.n, self.k] == [self.np, self.kp] {
             return Ok(Box::new(values));
         }
         let mut copy = pad(&values, self.k);
         copy.resize(self.np * self.kp, 0.0);
-        T::round(&mut copy);
         Ok(Box::new(copy))
     }
 
@@ -177,15 +168,15 @@ impl<T: Operand> Layer<T> {
     }
 
     /// Writes rows `from..to` of the layer's activation to `out`.
-    pub fn activate<N: Number>(&self, from: usize, to: usize, out: &mut [N]) {
+    pub fn activate(&self, from: usize, to: usize, out: &mut [f32]) {
         let y = &self.y[from * self.np..to * self.np];
         vector::normalise(out, y, &self.scale, &self.shift, self.relu);
     }
 
     /// The transposed weight `[k, np]` as the right operand of the forward product; empty if there is none.
-    pub fn forward_operand(&self) -> Result<Cow<'static, [T::Word]>> {
+    pub fn forward_operand(&self) -> Result<Vec<f32>> {
         if !self.is_linear() {
-            return Ok(Cow::default());
+            return Ok(Vec::new());
         }
         let weight = self.weight()?;
         let mut t = vec![0.0; self.k * self.np];
@@ -202,42 +193,41 @@ impl<T: Operand> Layer<T> {
                 }
             }
         });
-        Ok(T::right(t, self.np))
+        Ok(t)
     }
 }
 
 /// What a layer reads: the operator's own input in padded rows of the given length, or the product of the layer before
 /// it, to which batch norm and ReLU are applied during the read.
 #[derive(Clone, Copy)]
-pub enum Source<'a, T> {
+pub enum Source<'a> {
     Input(&'a [f32], usize),
-    Layer(&'a Layer<T>),
+    Layer(&'a Layer),
 }
 
-impl<'a, T: Operand> Source<'a, T> {
+impl<'a> Source<'a> {
     /// What `layer` reads, with the layers `before` it.
-    pub fn of(x: &'a [f32], before: &'a [Layer<T>], layer: &Layer<T>) -> Self {
+    pub fn of(x: &'a [f32], before: &'a [Layer], layer: &Layer) -> Self {
         before.last().map_or(Self::Input(x, layer.kp), Self::Layer)
     }
 
-    /// Rows `from..to` as an operand of a product: in place, or in `numbers`.
-    pub fn operand<'b>(&'b self, from: usize, to: usize, numbers: &'b mut Vec<T>) -> &'b [T] {
+    /// Rows `from..to`: in place, or in `buffer`.
+    pub fn rows<'b>(&'b self, from: usize, to: usize, buffer: &'b mut Vec<f32>) -> &'b [f32] {
         match *self {
-            Self::Input(x, width) => T::of(&x[from * width..to * width], numbers),
+            Self::Input(x, width) => &x[from * width..to * width],
             Self::Layer(l) => {
-                numbers.resize((to - from) * l.np, T::default());
-                l.activate(from, to, numbers);
-                numbers
+                buffer.resize((to - from) * l.np, 0.0);
+                l.activate(from, to, buffer);
+                buffer
             }
         }
     }
 
-    /// Writes rows `from..to` to `out`, rounded to T.
+    /// Writes rows `from..to` to `out`.
     pub fn write(&self, from: usize, to: usize, out: &mut [f32]) {
         match *self {
             Self::Input(x, width) => out.copy_from_slice(&x[from * width..to * width]),
             Self::Layer(l) => l.activate(from, to, out),
         }
-        T::round(out);
     }
 }

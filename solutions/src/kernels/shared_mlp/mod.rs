@@ -18,11 +18,10 @@ use std::ops::Range;
 
 use candle_core::{Device, Result, Tensor};
 
-use super::operand::Operand;
 use super::ranks::{SumOverRanks, total};
 use super::tile::padded;
 use super::values::Values;
-use super::{BatchNorm, Bf16Unit, MlpLayer, Pass};
+use super::{BatchNorm, MlpLayer, Pass};
 use backward::Saved;
 use layer::{Layer, pad};
 
@@ -42,21 +41,9 @@ pub(super) fn layers(
     clouds: Option<Vec<Range<usize>>>,
     pass: &Pass,
 ) -> Result<Tensor> {
-    match pass.bf16_unit() {
-        Bf16Unit::Off => layers_of::<f32>(inputs, layers, clouds, pass),
-        _ => layers_of::<u16>(inputs, layers, clouds, pass),
-    }
-}
-
-fn layers_of<T: Operand>(
-    inputs: &[&Tensor],
-    layers: &[MlpLayer],
-    clouds: Option<Vec<Range<usize>>>,
-    pass: &Pass,
-) -> Result<Tensor> {
     let new = |l: &MlpLayer| {
         let norm = [l.bn.gamma.as_tensor(), l.bn.beta.as_tensor()];
-        Layer::<T>::new(Some(l.weight), norm, l.bn, l.relu, pass.bf16_unit())
+        Layer::new(Some(l.weight), norm, l.bn, l.relu)
     };
     let steps = layers.iter().map(new).collect::<Result<Vec<_>>>()?;
     if pass.train {
@@ -71,13 +58,13 @@ fn layers_of<T: Operand>(
 /// Batch norm alone, in training. `inputs` is y `[rows, channels]`, then γ and β `[channels]`; the output has the shape
 /// of y.
 pub(super) fn batch_norm(inputs: [&Tensor; 3], bn: &BatchNorm, pass: &Pass) -> Result<Tensor> {
-    let layer = Layer::<f32>::new(None, [inputs[1], inputs[2]], bn, false, Bf16Unit::Off)?;
+    let layer = Layer::new(None, [inputs[1], inputs[2]], bn, false)?;
     train(&inputs, vec![layer], None, pass)
 }
 
-fn train<T: Operand>(
+fn train(
     inputs: &[&Tensor],
-    mut layers: Vec<Layer<T>>,
+    mut layers: Vec<Layer>,
     clouds: Option<Vec<Range<usize>>>,
     pass: &Pass,
 ) -> Result<Tensor> {
@@ -116,7 +103,7 @@ fn padded_rows(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The shape of the output.
-fn shape<T>(x: &Tensor, layers: &[Layer<T>], clouds: Option<&[Range<usize>]>) -> Result<[usize; 2]> {
+fn shape(x: &Tensor, layers: &[Layer], clouds: Option<&[Range<usize>]>) -> Result<[usize; 2]> {
     let height = clouds.map_or(x.dim(0)?, <[_]>::len);
     Ok([height, layers[layers.len() - 1].n])
 }

@@ -15,7 +15,6 @@ use super::covariance::{about_the_mean_of_all, covariance};
 use super::greatest::greatest;
 use super::layer::{Layer, Source};
 use crate::kernels::matrix::Matrix;
-use crate::kernels::operand::Operand;
 use crate::kernels::ranks::total;
 use crate::kernels::tile::Product;
 
@@ -33,14 +32,14 @@ pub struct Widest {
     pub mean: Vec<f32>,
 }
 
-pub fn forward<T: Operand>(
-    source: Source<T>,
+pub fn forward(
+    source: Source,
     batch: &Batch,
     clouds: Vec<Range<usize>>,
-    layer: &mut Layer<T>,
+    layer: &mut Layer,
 ) -> Result<(Vec<f32>, Widest)> {
     let (n, kp) = (layer.n, layer.kp);
-    let (mean, s) = about_the_mean_of_all(batch, covariance(source, batch.rows, kp, layer.unit))?;
+    let (mean, s) = about_the_mean_of_all(batch, covariance(source, batch.rows, kp))?;
     let weight = layer.weight()?;
     let ws = times_weight(&weight, &s, kp);
     let (means, mut vars): (Vec<f64>, Vec<f64>) = (0..n)
@@ -62,7 +61,6 @@ pub fn forward<T: Operand>(
     let read = |from: usize, to: usize, (): &mut (), out: &mut [f32]| source.write(from, to, out);
     let (mut xhat, at) = greatest(read, &clouds, layer)?;
     let weight = layer.weight()?;
-    T::round(&mut xhat);
     let mut output = vec![0.0; clouds.len() * n];
     for (i, (xhat, output)) in xhat.iter_mut().zip(&mut output).enumerate() {
         let c = i % n;
@@ -84,7 +82,7 @@ pub fn forward<T: Operand>(
 }
 
 /// The product of one row with a padded row of the weight, of which `k` values count.
-fn at_row<T: Operand>(source: Source<T>, row: usize, w: &[f32], k: usize) -> f32 {
+fn at_row(source: Source, row: usize, w: &[f32], k: usize) -> f32 {
     let mut a = vec![0.0; w.len()];
     source.write(row, row + 1, &mut a);
     a.iter().zip(&w[..k]).map(|(a, w)| a * w).sum()

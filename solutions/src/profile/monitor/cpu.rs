@@ -41,7 +41,6 @@ impl Cpu {
             use_percent: (passed > 0).then(|| (1000.0 * more as f64 / passed as f64).round() / 10.0),
             memory_used_mib: total.zip(free).map(|(t, f)| (t - f).max(0.0)),
             memory_total_mib: total,
-            clock_mhz: clock(&read("/proc/cpuinfo").unwrap_or_default()),
             ..base.clone()
         })
     }
@@ -64,13 +63,6 @@ fn ticks(stat: &str) -> Result<(u64, u64)> {
     Ok((all - idle, all))
 }
 
-/// The mean clock of the cores.
-fn clock(info: &str) -> Option<f64> {
-    let cores = info.lines().filter(|l| l.starts_with("cpu MHz"));
-    let all: Vec<f64> = cores.filter_map(|l| value(l, "cpu MHz")?.parse().ok()).collect();
-    (!all.is_empty()).then(|| (all.iter().sum::<f64>() / all.len() as f64).round())
-}
-
 /// The value after `key:` in its first line.
 fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     let line = text.lines().find(|l| l.starts_with(key))?;
@@ -82,16 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_spent_waiting_are_not_busy_and_clocks_are_averaged() {
+    fn ticks_spent_waiting_are_not_busy() {
         let stat = "cpu  100 5 50 800 40 1 4 0 7 0\ncpu0 1 1 1 1\n";
         assert_eq!(ticks(stat).unwrap(), (160, 1000));
         for broken in ["", "cpu  1 2\n", "cpu  a b c d\n", "cpus 1 2 3 4\n"] {
             assert!(ticks(broken).is_err(), "{broken}");
         }
-        assert_eq!(
-            clock("cpu MHz\t\t: 2000.0\nx: 1\ncpu MHz\t\t: 3000.0\n"),
-            Some(2500.0)
-        );
-        assert_eq!(clock("no such line\n"), None);
     }
 }

@@ -2,23 +2,22 @@
 
 use std::{
     fs::{File, OpenOptions},
-    io::{ErrorKind, Write},
-    path::{Path, PathBuf},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    io::ErrorKind,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result, bail};
 
-use super::{Sample, Watch};
+use super::{Sample, Watch, pause};
 
 /// A CSV file of samples: a header, and a line per sample and device.
-pub struct Log {
-    path: PathBuf,
-    file: File,
-    header: bool,
-}
+pub struct Log(csv::Writer<File>);
 
 impl Log {
     /// Creates a file; with `append` it adds to an existing one.
@@ -38,28 +37,16 @@ impl Log {
             other => other.with_context(|| format!("{} cannot be written to", path.display()))?,
         };
         let header = file.metadata().map_or(true, |m| m.len() == 0);
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            header,
-        })
+        let mut writer = csv::WriterBuilder::new();
+        Ok(Self(writer.has_headers(header).from_writer(file)))
     }
 
-    /// Adds `samples` in one write, so that the file has whole lines whenever it is read or the program exits.
-    ///
-    /// # Errors
-    /// Names the file.
+    /// Adds `samples` and writes them out, so that the file has whole lines whenever it is read or the program exits.
     pub fn add(&mut self, samples: &[Sample]) -> Result<()> {
-        let mut writer = csv::WriterBuilder::new()
-            .has_headers(self.header)
-            .from_writer(Vec::new());
         for sample in samples {
-            writer.serialize(sample)?;
+            self.0.serialize(sample).context("the log cannot be written")?;
         }
-        let text = writer.into_inner().map_err(|e| e.into_error())?;
-        self.header &= samples.is_empty();
-        let written = self.file.write_all(&text).and_then(|()| self.file.flush());
-        written.with_context(|| format!("{} cannot be written to", self.path.display()))
+        self.0.flush().context("the log cannot be written")
     }
 
     /// Adds samples every `interval` on a thread of its own, until the handle is dropped.
@@ -68,32 +55,30 @@ impl Log {
     /// Returns an error if there is nothing to monitor, or if the thread cannot start.
     pub fn in_background(mut self, interval: Duration) -> Result<Background> {
         let mut watch = Watch::new()?;
-        let (stop, stopped) = mpsc::channel::<()>();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
         let sample = move || {
-            let mut next = Instant::now();
-            // The handle sends nothing: its end disconnects the channel.
-            while stopped.recv_timeout(next.saturating_duration_since(Instant::now()))
-                == Err(RecvTimeoutError::Timeout)
-            {
-                next = Instant::now() + interval;
+            while !stopped.load(Ordering::Relaxed) {
+                let next = Instant::now() + interval;
                 if let Err(e) = self.add(&watch.sample()) {
                     eprintln!("monitor: {e:#}; the log ends here");
                     return;
                 }
+                pause(next, &stopped);
             }
         };
         let thread = thread::Builder::new().name("monitor".into()).spawn(sample)?;
-        Ok(Background(Some((stop, thread))))
+        Ok(Background(stop, Some(thread)))
     }
 }
 
 /// A log that is written during a run.
-pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
+pub struct Background(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
 impl Drop for Background {
     fn drop(&mut self) {
-        if let Some((stop, thread)) = self.0.take() {
-            drop(stop);
+        self.0.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.1.take() {
             let _ = thread.join();
         }
     }

@@ -4,10 +4,15 @@ mod cpu;
 mod gpu;
 mod log;
 
-use std::time::Instant;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Result, ensure};
 use jiff::Timestamp;
+use nvml_wrapper::Nvml;
 use serde::{Deserialize, Serialize};
 
 pub use log::{Background, Log};
@@ -33,7 +38,7 @@ pub struct Sample {
     pub memory_total_mib: Option<f64>,
     /// Power, watts.
     pub power_w: Option<f64>,
-    /// Clock of the GPU's multiprocessors, or the average of the CPU's cores.
+    /// Clock of the GPU's multiprocessors.
     pub clock_mhz: Option<f64>,
     /// Clock of its memory.
     pub memory_clock_mhz: Option<f64>,
@@ -44,7 +49,7 @@ pub struct Sample {
 /// Takes samples of all devices.
 pub struct Watch {
     began: Instant,
-    gpus: Option<gpu::Gpus>,
+    gpus: Option<Nvml>,
     /// Why no GPU can be monitored.
     pub no_gpu: Option<String>,
     cpu: Option<cpu::Cpu>,
@@ -56,7 +61,7 @@ impl Watch {
     /// # Errors
     /// Returns an error if there is nothing to monitor.
     pub fn new() -> Result<Self> {
-        let (gpus, no_gpu) = match gpu::Gpus::new() {
+        let (gpus, no_gpu) = match gpu::open() {
             Ok(gpus) => (Some(gpus), None),
             Err(e) => (None, Some(format!("{e:#}"))),
         };
@@ -81,8 +86,20 @@ impl Watch {
             seconds: (self.began.elapsed().as_secs_f64() * 1e3).round() / 1e3,
             ..Sample::default()
         };
-        let mut samples = self.gpus.as_ref().map(|g| g.sample(&base)).unwrap_or_default();
+        let mut samples = self
+            .gpus
+            .as_ref()
+            .map(|g| gpu::samples(g, &base))
+            .unwrap_or_default();
         samples.extend(self.cpu.as_mut().and_then(|cpu| cpu.sample(&base).ok()));
         samples
+    }
+}
+
+/// Sleeps until `next`, or until `stop` is set.
+pub fn pause(next: Instant, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed) && Instant::now() < next {
+        let left = next.saturating_duration_since(Instant::now());
+        thread::sleep(left.min(Duration::from_millis(50)));
     }
 }

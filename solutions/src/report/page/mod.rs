@@ -1,7 +1,6 @@
 //! `report.html`: the page of a run, to show, print or send. Its text is in `page.html`.
 
 mod plots;
-mod trees;
 
 use std::{
     cmp::Reverse,
@@ -11,9 +10,12 @@ use std::{
 use anyhow::Result;
 use minijinja::{Value, context, value::Serde};
 
-use super::html::{Page, interval};
+use super::{
+    html::{Page, interval},
+    points::Grid,
+};
 use crate::train::{
-    Evaluation, RunReport,
+    Evaluation, RunReport, WrongTree,
     metrics::{balanced_interval, wilson},
     numbers::{LEVEL, NumberReport},
 };
@@ -22,11 +24,15 @@ const PAGE: Page = Page {
     template: include_str!("page.html"),
     css: include_str!("page.css"),
     scripts: &[include_str!("page.js")],
-    notice: "",
 };
 
 /// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
 const MOST_ROWS: usize = 500;
+
+/// Wrongly classified trees on the page, at most.
+const MOST_TREES: usize = 24;
+/// Points of each, at most.
+const MOST_POINTS: usize = 1024;
 
 /// The page of a run: one HTML file that needs no network.
 ///
@@ -37,7 +43,7 @@ const MOST_ROWS: usize = 500;
 pub fn run_page(run: &RunReport) -> Result<String> {
     let evaluation = run.evaluation.as_ref().filter(|e| e.clouds() > 0);
     let hidden = run.epochs.len().saturating_sub(MOST_ROWS);
-    let shown = run.wrong.len().min(trees::MOST);
+    let shown = run.wrong.len().min(MOST_TREES);
     let title = match run.title.as_str() {
         "" => "A run of canopy",
         title => title,
@@ -61,9 +67,8 @@ pub fn run_page(run: &RunReport) -> Result<String> {
         epochs => Serde(&run.epochs[hidden..]),
         species => evaluation.map(|e| species(run, e)),
         number => run.number.as_ref().map(number),
-        wrong => run.wrong[..shown].iter().map(trees::card).collect::<Vec<_>>(),
+        wrong => run.wrong[..shown].iter().map(card).collect::<Vec<_>>(),
         more => run.wrong.len() - shown,
-        critical => run.critical.as_ref().map(trees::critical),
     })
 }
 
@@ -119,6 +124,24 @@ fn mistakes(e: &Evaluation) -> Vec<String> {
     first
         .map(|(n, truth, predicted, of)| format!("{truth} classified as {predicted} ({n} of {of})"))
         .collect()
+}
+
+/// A tree that was classified wrongly.
+fn card(tree: &WrongTree) -> Value {
+    let grid = Grid::new(&tree.points, MOST_POINTS);
+    let label = format!(
+        "Points of {}, a {} classified as {}",
+        tree.tree, tree.truth, tree.predicted
+    );
+    context! {
+        tree => tree.tree.as_str(),
+        truth => tree.truth.as_str(),
+        predicted => tree.predicted.as_str(),
+        probability => f64::from(tree.probability),
+        xyz => grid.base64(),
+        still => grid.still((180.0, 200.0), &label),
+        height => grid.size()[2],
+    }
 }
 
 fn number(number: &NumberReport) -> Value {

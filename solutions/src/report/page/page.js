@@ -40,14 +40,11 @@
   class Tree {
     constructor(place) {
       this.cloud = decode(place.dataset.xyz);
-      const flags = place.dataset.flags;
       const n = this.cloud.xyz.length / 3;
-      const layers = flags ? 2 : 6;
-      const layerOf = (k) => (flags ? +flags[k] : Math.floor(((this.cloud.xyz[3 * k + 2] / this.cloud.height + 0.5) * layers)));
+      const layers = 6;
+      const layerOf = (k) => Math.floor((this.cloud.xyz[3 * k + 2] / this.cloud.height + 0.5) * layers);
       this.layers = Array.from({ length: layers }, () => []);
       for (let k = 0; k < n; k++) this.layers[Math.max(0, Math.min(layers - 1, layerOf(k)))].push(3 * k);
-      this.names = flags ? ["--dim", "--hot"] : [0, 1, 2, 3, 4, 5].map((i) => "--v" + i);
-      this.sizes = flags ? [1.7, 3.6] : Array(6).fill(1.8);
       this.yaw = 0;
       this.visible = false;
       this.held = false;
@@ -75,8 +72,8 @@
       const [c, s] = [Math.cos(this.yaw), Math.sin(this.yaw)];
       const style = getComputedStyle(canvas);
       this.layers.forEach((layer, l) => {
-        pen.fillStyle = style.getPropertyValue(this.names[l]);
-        const size = this.sizes[l] * ratio;
+        pen.fillStyle = style.getPropertyValue("--v" + l);
+        const size = 1.8 * ratio;
         for (const i of layer) {
           const x = xyz[i] * c - xyz[i + 1] * s;
           const y = xyz[i] * s + xyz[i + 1] * c;

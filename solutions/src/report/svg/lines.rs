@@ -237,18 +237,15 @@ impl<'a> Frame<'a> {
         best.map_or(("start", x, y), |((anchor, at, _), text)| (anchor, at, text))
     }
 
-    /// Notes that there is nothing to draw, or how many values could not be drawn.
+    /// Notes how many values could not be drawn.
     fn draw_note(&self, out: &mut Picture) {
         let lines = self.plot.series.iter().filter(|s| !s.contour);
-        let counts = lines.map(|s| (s.points.len(), self.plot.shown(s).count()));
-        let (total, shown) = counts.fold((0, 0), |sum, n| (sum.0 + n.0, sum.1 + n.1));
-        let note = match total - shown {
-            _ if shown == 0 => "nothing to draw yet".to_owned(),
-            0 => return,
-            1 => "1 value cannot be drawn (not finite)".to_owned(),
-            lost => format!("{lost} values cannot be drawn (not finite)"),
-        };
-        out.text("kt", (self.right - 6.0, self.top + 14.0), "end", &note);
+        let points = lines.flat_map(|s| &s.points);
+        let lost = points.filter(|&&p| !self.plot.shows(p)).count();
+        if lost > 0 {
+            let note = format!("values that cannot be drawn: {lost}");
+            out.text("kt", (self.right - 6.0, self.top + 14.0), "end", &note);
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::fmt::{Display, Write};
 
+use minijinja::HtmlEscape;
+
 use super::axis::Axis;
-use crate::report::html::escape;
 
 /// Width of a letter of 13 pixels in DejaVu Sans, the widest of the usual fonts, in pixels.
 const LETTER: f64 = 8.0;
@@ -57,12 +58,12 @@ impl Picture {
             class => format!(" class=\"{class}\""),
         };
         let place = format!("x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\"");
-        let _ = write!(self.elements, "<text{class} {place}>{}</text>", escape(text));
+        let _ = write!(self.elements, "<text{class} {place}>{}</text>", HtmlEscape(text));
     }
 
     /// A `circle` or `rect` of one of the colours, with a tooltip.
     pub fn shape(&mut self, shape: &str, attributes: impl Display, colour: usize, hover: &str) {
-        let hover = escape(hover);
+        let hover = HtmlEscape(hover);
         let _ = write!(
             self.elements,
             "<{shape} {attributes} fill=\"var(--c{colour})\"><title>{hover}</title></{shape}>"
@@ -106,7 +107,8 @@ impl Picture {
     /// The picture: an `<svg>` element for a page, or a whole file. The description is for screen readers.
     pub fn end(self, height: f64, title: &str, description: &str) -> String {
         let Self { elements, width } = self;
-        let (title, description, style) = (escape(title), escape(description), include_str!("picture.css"));
+        let (title, description) = (HtmlEscape(title), HtmlEscape(description));
+        let style = include_str!("picture.css");
         format!(
             "<svg class=\"cp\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\" aria-label=\"{description}\"><style>{style}</style>\

@@ -2,9 +2,10 @@
 
 use anyhow::{Result, ensure};
 use base64::{Engine, engine::general_purpose::STANDARD};
+use canopy_data::Philox;
 use indicatif::HumanCount;
 use minijinja::{Value, context};
-use serde::Serialize;
+use serde_json::json;
 
 use super::html::Page;
 use super::points::Grid;
@@ -19,29 +20,17 @@ const PAGE: Page = Page {
     template: include_str!("view.html"),
     css: include_str!("view.css"),
     scripts: &[
-        include_str!("../vendor/twgl.min.js"),
+        concat!(
+            "/* twgl.js 7.0.0\n",
+            include_str!("../vendor/twgl-LICENSE.md"),
+            "*/\n",
+            include_str!("../vendor/twgl.min.js")
+        ),
         include_str!("colors.js"),
         include_str!("shaders.js"),
         include_str!("view.js"),
     ],
-    notice: concat!(
-        "The 3D view is drawn with twgl.js 7.0.0.\n",
-        include_str!("../vendor/twgl-LICENSE.md")
-    ),
 };
-
-/// The colour of points when the page opens; the reader can change it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ColorBy {
-    /// By height above the cloud's lowest point.
-    #[default]
-    Height,
-    /// By the intensity of the return; by height if a cloud has none.
-    Intensity,
-    /// One colour per species.
-    Species,
-}
 
 /// A cloud to show.
 #[derive(Clone, Debug)]
@@ -56,65 +45,51 @@ pub struct ViewCloud<'a> {
     pub intensity: &'a [u16],
 }
 
-/// The data of a cloud for the page's script.
-#[derive(Serialize)]
-struct Meta<'a> {
-    title: &'a str,
-    species: Option<&'a str>,
-    shown: usize,
-    of: usize,
-    /// Length of 65,535 steps, metres.
-    span: f64,
-    /// Size along x, y and z, metres.
-    size: [f64; 3],
-    /// 2nd and 98th percentile.
-    intensity: Option<[u16; 2]>,
-}
-
-/// The page: self-contained, needs no network, rotated by mouse, touch or keys.
+/// The page: self-contained, needs no network, rotated by mouse, touch or keys. When it opens, colours show `color_by`, which is
+/// `height`, `intensity` or `species`; the reader can change it.
 ///
 /// # Errors
 /// Returns an error if there is no cloud, a cloud has no finite point, or the numbers of intensities and points differ.
-pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
+pub fn view_page(clouds: &[ViewCloud], color_by: &str) -> Result<String> {
     ensure!(!clouds.is_empty(), "there is no cloud to show");
     let total: usize = clouds.iter().map(|c| c.points.len()).sum();
-    let mut metas = Vec::new();
-    let mut data = Vec::new();
+    let (mut metas, mut data) = (Vec::new(), Vec::new());
     for cloud in clouds {
-        let n = cloud.points.len();
+        let (n, title) = (cloud.points.len(), &cloud.title);
         let values = cloud.intensity.len();
         ensure!(
             values == 0 || values == n,
-            "{}: {values} intensities for {n} points",
-            cloud.title
+            "{title}: {values} intensities for {n} points"
         );
-        let share = if total <= MOST_POINTS {
-            n
-        } else {
-            (n as f64 / total as f64 * MOST_POINTS as f64) as usize
+        let share = match total <= MOST_POINTS {
+            true => n,
+            false => (n as f64 / total as f64 * MOST_POINTS as f64) as usize,
         };
         let grid = Grid::new(cloud.points, share.max(1));
-        ensure!(
-            !grid.steps.is_empty(),
-            "{}: none of its {n} points is finite",
-            cloud.title
-        );
+        let shown = grid.steps.len();
+        ensure!(shown > 0, "{title}: none of its {n} points is finite");
         data.push(encode(&grid, cloud.intensity));
-        metas.push(Meta {
-            title: &cloud.title,
-            species: cloud.species.as_deref(),
-            shown: grid.steps.len(),
-            of: n,
-            span: grid.metre * 65_535.0,
-            size: grid.size(),
-            intensity: middle(cloud.intensity),
-        });
+        metas.push(json!({
+            "title": title,
+            "species": cloud.species,
+            "shown": shown,
+            "of": n,
+            // Length of 65,535 steps, metres.
+            "span": grid.metre * 65_535.0,
+            "size": grid.size(),
+            "intensity": middle(cloud.intensity),
+        }));
     }
     // `<` could end the script element.
-    let json = serde_json::to_string(&(color_by, metas))?.replace('<', "\\u003c");
+    let json = json!([color_by, metas]).to_string().replace('<', "\\u003c");
     let title = match clouds {
         [one] => one.title.clone(),
         many => format!("{} clouds", HumanCount(many.len() as u64)),
+    };
+    let still = |cloud: &ViewCloud| {
+        let label = format!("{} from the side", cloud.title);
+        let picture = Grid::new(cloud.points, STILL_POINTS).still((220.0, 300.0), &label);
+        context!(picture, title => cloud.title.as_str())
     };
     let stills: Vec<Value> = clouds.iter().take(STILLS).map(still).collect();
     PAGE.render(context!(title, stills, json, data))
@@ -122,29 +97,17 @@ pub fn view_page(clouds: &[ViewCloud], color_by: ColorBy) -> Result<String> {
 
 /// Little-endian `u16`: x, y, z, intensity of each point, the vertex layout of the page's shaders.
 ///
-/// The order has a stride that visits every point once, so that any prefix is an even sample. Slow machines draw a prefix
-/// while the cloud rotates.
+/// The order is random, so that any prefix is an even sample. Slow machines draw a prefix while the cloud rotates.
 fn encode(grid: &Grid, intensity: &[u16]) -> String {
-    let n = grid.steps.len();
-    let stride = ((n as f64 * 0.618) as usize + 1..)
-        .find(|&s| coprime(s, n))
-        .unwrap_or(1);
-    let mut bytes = Vec::with_capacity(8 * n);
-    for k in (0..n).map(|i| (i as u64 * stride as u64 % n as u64) as usize) {
+    let mut order: Vec<usize> = (0..grid.steps.len()).collect();
+    Philox::new(0, 0).shuffle(&mut order);
+    let words = order.into_iter().flat_map(|k| {
         let strength = intensity.get(grid.index[k]).copied().unwrap_or(0);
         let [x, y, z] = grid.steps[k];
-        for v in [x, y, z, strength] {
-            bytes.extend_from_slice(&v.to_le_bytes());
-        }
-    }
+        [x, y, z, strength]
+    });
+    let bytes: Vec<u8> = words.flat_map(u16::to_le_bytes).collect();
     STANDARD.encode(bytes)
-}
-
-fn coprime(a: usize, b: usize) -> bool {
-    match b {
-        0 => a == 1,
-        b => coprime(b, a % b),
-    }
 }
 
 /// 2nd and 98th percentile: a few very strong returns must not darken all others.
@@ -155,12 +118,6 @@ fn middle(intensity: &[u16]) -> Option<[u16; 2]> {
     let at = |share: f64| sorted.get((share * last) as usize).copied();
     let (low, high) = (at(0.02)?, at(0.98)?);
     (high > low).then_some([low, high])
-}
-
-fn still(cloud: &ViewCloud) -> Value {
-    let label = format!("{} from the side", cloud.title);
-    let picture = Grid::new(cloud.points, STILL_POINTS).by_height((220.0, 300.0), &label);
-    context!(picture, title => cloud.title.as_str())
 }
 
 #[cfg(test)]
@@ -180,25 +137,28 @@ mod tests {
                 points,
                 intensity,
             };
-            let error = view_page(&[cloud], ColorBy::Height).unwrap_err().to_string();
+            let error = view_page(&[cloud], "height").unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
         }
-        assert!(view_page(&[], ColorBy::Height).is_err());
+        assert!(view_page(&[], "height").is_err());
     }
 
     #[test]
     fn every_point_is_encoded_once_with_its_intensity() {
-        for n in [1, 2, 6, 97, 1000] {
-            let points: Vec<[f32; 3]> = (0..n).map(|i| [i as f32, 0.0, 0.0]).collect();
-            let intensity: Vec<u16> = (0..n as u16).collect();
-            let grid = Grid::new(&points, n);
-            let bytes = STANDARD.decode(encode(&grid, &intensity)).unwrap();
-            let word = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-            let mut seen: Vec<(u16, u16)> = (0..n).map(|i| (word(8 * i + 6), word(8 * i))).collect();
-            seen.sort_unstable();
-            let expected: Vec<(u16, u16)> = (0..n).map(|i| (i as u16, grid.steps[i][0])).collect();
-            assert_eq!(seen, expected);
-        }
+        let points: Vec<[f32; 3]> = (0..1000).map(|i| [i as f32, 0.0, 0.0]).collect();
+        let intensity: Vec<u16> = (0..1000).collect();
+        let grid = Grid::new(&points, 1000);
+        let bytes = STANDARD.decode(encode(&grid, &intensity)).unwrap();
+        let words: Vec<u16> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|b| u16::from_le_bytes(*b))
+            .collect();
+        let mut seen: Vec<(u16, u16)> = words.as_chunks().0.iter().map(|&[x, _, _, i]| (i, x)).collect();
+        seen.sort_unstable();
+        let expected = (0..1000).map(|i| (i, grid.steps[usize::from(i)][0]));
+        assert!(seen.into_iter().eq(expected));
     }
 
     #[test]

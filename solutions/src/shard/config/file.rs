@@ -53,21 +53,11 @@ pub struct Sgd {
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Adagrad {
-    pub lr: Option<f64>,
-    pub eps: Option<f64>,
-    pub weight_decay: f64,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
 pub struct Fp16 {
     pub enabled: Option<bool>,
     pub loss_scale: f64,
     pub initial_scale_power: Option<u32>,
-    pub loss_scale_window: Option<u64>,
-    pub hysteresis: Option<u32>,
-    pub min_loss_scale: Option<f64>,
+    pub loss_scale_window: Option<u32>,
 }
 
 #[derive(Default, Deserialize)]

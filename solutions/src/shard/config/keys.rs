@@ -38,11 +38,6 @@ pub fn take_those_without_a_setting(file: &mut Json, notes: &mut Vec<String>) ->
             _ => {}
         }
     }
-    let cycles = file.pointer("/scheduler/params/cycle_momentum");
-    ensure!(
-        cycles.is_none_or(|cycles| *cycles == json!(false)),
-        "scheduler.params.cycle_momentum is true: canopy cycles the learning rate only, expected false"
-    );
     let mut idle = [keys.no_effect, keys.unsupported].concat();
     if file.pointer("/fp16/enabled") != Some(&json!(true)) {
         idle.extend(keys.no_effect_without_fp16);

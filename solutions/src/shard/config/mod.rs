@@ -20,18 +20,16 @@ use toml::Value;
 
 use super::BatchWanted;
 use crate::{
-    precision::{DeepSpeedScaler, LossScaler, LossScaling},
+    precision::{LossScaler, LossScaling},
     schedule::Schedule,
 };
-use file::{Adagrad, Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
+use file::{Adam, Bf16, File, Fp16, Place, Sgd, Typed, ZeroOptimization};
 use json::Unique;
 
 const LAMB: &str =
     "DeepSpeed's Lamb keeps the trust ratio between 0.01 and 10; canopy's does not limit it, as in the paper";
 const ADAM_IS_ADAMW: &str = "optimizer.type \"Adam\" is AdamW, as in DeepSpeed; \"adam_w_mode\": false adds the weight \
     decay to the gradient";
-const CYCLED_BETA: &str = "OneCycle of DeepSpeed also cycles Adam's first beta between 0.8 and 0.9, unless cycle_momentum \
-    is false; canopy keeps it as it is";
 
 /// A DeepSpeed JSON.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -162,19 +160,8 @@ impl EngineFile {
                 self.parameter("nesterov", "nesterov", of.nesterov);
                 "sgd"
             }
-            "adagrad" => {
-                let of: Adagrad = read(params, at)?;
-                ensure!(
-                    of.weight_decay == 0.0,
-                    "optimizer.params.weight_decay is {}: canopy's Adagrad has none",
-                    of.weight_decay
-                );
-                self.parameter("learning-rate", "lr", of.lr.unwrap_or(1e-2));
-                self.parameter("eps", "eps", format!("{:e}", of.eps.unwrap_or(1e-10)));
-                "adagrad"
-            }
             _ => bail!(
-                "optimizer.type is {}, expected \"Adam\", \"AdamW\", \"SGD\", \"Lamb\" or \"Adagrad\"",
+                "optimizer.type is {}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\"",
                 short(&kind)
             ),
         };
@@ -188,11 +175,8 @@ impl EngineFile {
             "WarmupLR" => ("warmuplr", "warmup_max_lr", None),
             "WarmupDecayLR" => ("warmupdecaylr", "warmup_max_lr", Some(1e-3)),
             "WarmupCosineLR" => ("warmupcosinelr", "", None),
-            "OneCycle" => ("cycle", "cycle_max_lr", None),
-            "LRRangeTest" => ("lrrangetest", "lr_range_test_min_lr", Some(1e-3)),
             _ => bail!(
-                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\", \"WarmupCosineLR\", \"OneCycle\" or \
-                 \"LRRangeTest\"",
+                "scheduler.type is {}, expected \"WarmupLR\", \"WarmupDecayLR\" or \"WarmupCosineLR\"",
                 short(&kind)
             ),
         };
@@ -200,18 +184,6 @@ impl EngineFile {
             Some(rate) => Some(read(rate, &format!("scheduler.params.{peak}"))?),
             None => usual,
         };
-        if kind == "OneCycle" {
-            let greatest =
-                rate.context("scheduler.params.cycle_max_lr is missing, expected a learning rate")?;
-            let least = params.get("cycle_min_lr").and_then(Json::as_f64).unwrap_or(0.0);
-            ensure!(
-                least <= greatest,
-                "scheduler.params.cycle_min_lr is {least}, more than cycle_max_lr, {greatest}"
-            );
-            if params.remove("cycle_momentum").is_none() {
-                self.notes.push(CYCLED_BETA.into());
-            }
-        }
         if let Some(rate) = rate {
             let old = self.set("learning-rate", rate, &format!("scheduler.params.{peak}"));
             if let Some(old) = old.filter(|old| old.value.as_float() != Some(rate)) {
@@ -237,13 +209,9 @@ impl EngineFile {
             (Some(true), _) => {
                 let scaling = match fp16.loss_scale {
                     0.0 => {
-                        let rule = DeepSpeedScaler::new(
-                            fp16.initial_scale_power.unwrap_or(16),
-                            fp16.loss_scale_window.unwrap_or(1000),
-                            fp16.hysteresis.unwrap_or(2),
-                            fp16.min_loss_scale.unwrap_or(1.0),
-                        );
-                        LossScaler::DeepSpeed(rule.context("fp16")?)
+                        let power = fp16.initial_scale_power.unwrap_or(16);
+                        let window = fp16.loss_scale_window.unwrap_or(1000);
+                        LossScaler::dynamic(power, window).context("fp16")?
                     }
                     scale => LossScaler::constant(scale),
                 };

@@ -13,7 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// canopy's fused operators on the CPU: in f32, or with the products of a unit for bf16.
+    /// canopy's fused operators on the CPU.
     Fused,
     /// canopy's CUDA kernels, under autocast in bf16 and fp16.
     Cuda,
@@ -116,7 +116,7 @@ impl Place {
 /// Returns the rows of a layer per cloud, and the bytes per row that it keeps and that its backward pass needs. Its weight is
 /// `[out, input]`, and a number of a matrix has `wide` bytes.
 ///
-/// Fused layers keep only the product before batch norm, which a unit for bf16 has in bf16; under the max only each channel's
+/// Fused layers keep only the product before batch norm; under the max only each channel's
 /// maximum and its index. The backward pass needs the gradients of the layer's output and input. All else is f32.
 ///
 /// The CUDA kernels' layers keep the product and the output of batch norm, both as wide as matrices are. The backward pass has

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use candle_core::{Tensor, Var};
 use canopy::{
     kernels::{BatchNorm, linear},
-    model::PointNet,
+    model::{BN_EPS, BN_MOMENTUM, PointNet},
 };
 use lesson02::Lesson02;
 
@@ -73,8 +73,8 @@ impl<'a> Net<'a> {
             beta: var("bn.bias")?,
             mean: var("bn.running_mean")?,
             var: var("bn.running_var")?,
-            momentum: self.model.config().bn_momentum,
-            eps: self.model.config().bn_eps,
+            momentum: BN_MOMENTUM,
+            eps: BN_EPS,
         };
         Ok(bn.folded(&var("weight")?.as_detached_tensor())?)
     }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result};
 use canopy::loader::{Augment, Collate, Features, Frame, Points};
-use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord, builtin, formats, sample::Subsample};
+use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord, builtin, formats, sample::Subsample, shard};
 use grader::experiment::{Report, json};
 use lesson03::Lesson03;
 
@@ -34,12 +34,20 @@ impl Files {
             ("text", "tree.xyz"),
             ("LAZ", "tree.laz"),
             ("LAS", "tree.las"),
-            ("shard", "tree.safetensors"),
+            ("shard", "shard"),
         ]
         .map(|(format, name)| (format, home.join(name)));
-        for (_, path) in &paths {
+        let [files @ .., (_, folder)] = &paths;
+        for (_, path) in files {
             formats::write(path, &cloud, &formats::Options::default())?;
         }
+        let meta = shard::Meta {
+            species: vec!["tree".into()],
+            ..shard::Meta::default()
+        };
+        let mut shard = shard::Writer::create(folder, meta)?;
+        shard.push(&TreeRecord::default(), &cloud)?;
+        shard.finish()?;
         Ok(Self { paths, points })
     }
 
@@ -47,8 +55,12 @@ impl Files {
     pub fn report(&self, report: &mut Report) -> Result<()> {
         let (mut sizes, mut lines) = (Vec::new(), Vec::new());
         for (format, path) in &self.paths {
-            let bytes = fs::metadata(path)
-                .with_context(|| path.display().to_string())?
+            let file = match path.is_dir() {
+                true => &path.join("shard-0000.safetensors"),
+                false => path,
+            };
+            let bytes = fs::metadata(file)
+                .with_context(|| file.display().to_string())?
                 .len();
             sizes.push(json!({ "format": format, "bytes": bytes }));
             lines.push(format!("{format} {:.2} MB", bytes as f64 / 1e6));
@@ -65,7 +77,7 @@ impl Files {
     }
 
     pub fn cloud(&self) -> Result<Cloud> {
-        formats::read(&self.paths[3].1)
+        read(&self.paths[3].1)
     }
 
     /// Collates batches of `count` clouds that are all this file, sub-sampled by exercise 3.2.
@@ -114,8 +126,16 @@ impl std::fmt::Debug for File {
 
 impl CloudSource for File {
     fn cloud(&self, index: usize) -> Result<Cloud> {
-        let cloud = formats::read(&self.path)?;
+        let cloud = read(&self.path)?;
         let kept = (self.subsample)(&cloud.xyz, Subsample::Random(WANTED), index as u64);
         Ok(cloud.select(&kept))
+    }
+}
+
+/// The scan in a point file, or in a folder with a shard.
+fn read(path: &Path) -> Result<Cloud> {
+    match path.is_dir() {
+        true => shard::open(path)?.cloud(0),
+        false => formats::read(path),
     }
 }

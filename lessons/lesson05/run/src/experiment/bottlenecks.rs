@@ -7,7 +7,7 @@ use candle_core::{DType, Device};
 use canopy::{
     loader::{Batch, Loader, batches, epoch_order},
     model::{Kind as Model, PointNet, PointNetConfig},
-    profile::{self, Kind, Options, Stream, Timeline},
+    profile::{self, Kind, Stream, Timeline},
 };
 use lesson05::Lesson05;
 
@@ -181,7 +181,7 @@ impl Steps<'_> {
         }
         self.queue.wait()?;
         let before = self.queue.waits();
-        let recording = profile::start(Options::of(&Device::Cpu))?;
+        let recording = profile::start(&Device::Cpu, false)?;
         self.queue.record();
         let steps = self.trainer.steps();
         for i in 0..steps {

@@ -1,12 +1,16 @@
 //! Plots of the runs.
 
 use canopy::{
+    profile::Machine,
     report::profiled::timeline_plot,
     report::svg::{LinePlot, Rect, RectPlot, Series},
 };
 use lesson05::Lesson05;
 
-use super::bottlenecks::{Run, Trainer};
+use super::{
+    bottlenecks::{Run, Trainer},
+    roofline::Layer,
+};
 
 /// Two steps of each trainer, scaled to the same width: the host above the device. Without `names`, the host's spans all
 /// look alike, so that a reader can guess what they are.
@@ -90,4 +94,20 @@ pub fn part(run: &Run, steps: u64) -> (u64, u64) {
     let step = run.step as u64;
     let from = step * (run.steps as u64 / 2);
     (from, (from + steps * step).min(run.timeline.wall))
+}
+
+/// The roofline with the layers under it.
+pub fn roofline_plot(machine: &Machine, layers: &[Layer]) -> LinePlot {
+    let ridge = machine.flops / machine.bytes;
+    let reach =
+        |pick: fn(f64, f64) -> f64, start: f64| layers.iter().map(|l| l.1.intensity).fold(start, pick);
+    let (low, high) = (reach(f64::min, ridge) / 2.0, reach(f64::max, ridge) * 2.0);
+    let roof = [low, ridge, high].map(|i| (i, machine.flops.min(i * machine.bytes) / 1e9));
+    let mut plot = LinePlot::new("Roofline", "FLOP per byte", "GFLOP/s");
+    plot = plot.with(Series::new("limit of the machine", roof.to_vec()));
+    for (name, roof, reached) in layers {
+        plot = plot.with(Series::new(name, vec![(roof.intensity, reached / 1e9)]).labelled());
+    }
+    (plot.log_x, plot.log_y) = (true, true);
+    plot.for_the_book()
 }

@@ -1,5 +1,6 @@
 //! The parts of the experiment.
 
+pub mod census;
 pub mod layers;
 pub mod results;
 pub mod train;

@@ -1,9 +1,6 @@
 //! Tables and plots of the trainings.
 
-use canopy::{
-    precision::Counts,
-    report::svg::{LinePlot, Mark, Series, superscript},
-};
+use canopy::report::svg::{LinePlot, Mark, Series, superscript};
 use grader::{
     cells,
     experiment::{Value, json},
@@ -11,6 +8,7 @@ use grader::{
 };
 
 use super::{
+    census::Counts,
     train::Trained,
     ways::{POWERS, Scaling, WAYS},
 };

@@ -9,7 +9,7 @@ use canopy::{
     loader::{Batch, batches},
     model::PointNet,
     optim::{OptimConfig, Optimizer, SgdConfig},
-    precision::{Autocast, BF16, Counts, DynamicScaler, Format, GradScaler, GradientCensus},
+    precision::{Autocast, BF16, DynamicScaler, Format, GradScaler},
     train::{
         Config, Loss, MasterWeights,
         short::{self, Forest, Learner},
@@ -18,6 +18,7 @@ use canopy::{
 use lesson06::Lesson06;
 
 use super::{
+    census::{Census, Counts},
     trainer_parts::{RoundedWeights, Scale, rounded},
     ways::{Scaling, Way, Weights},
 };
@@ -64,7 +65,7 @@ pub fn drawn(forest: &Forest) -> Result<Vec<Vec<Batch>>> {
 /// Trains [`EPOCHS`] epochs one way.
 pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>]) -> Result<Trained> {
     let model = forest.model()?;
-    let census = Arc::new(GradientCensus::default());
+    let census = Arc::new(Census::default());
     let format = way.format;
     let mut learner = Learner {
         seed: forest.config.seed,
@@ -101,7 +102,7 @@ pub fn train(forest: &Forest, answer: &Lesson06, way: &Way, epochs: &[Vec<Batch>
 }
 
 /// Autocast by exercises 6.1, 6.2 and 6.7.
-fn lowering(answer: &Lesson06, way: &Way, format: Format, census: Arc<GradientCensus>) -> Arc<dyn Lowering> {
+fn lowering(answer: &Lesson06, way: &Way, format: Format, census: Arc<Census>) -> Arc<dyn Lowering> {
     let scale = if way.scales {
         answer.scale_for
     } else {

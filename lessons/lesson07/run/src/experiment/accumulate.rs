@@ -8,7 +8,7 @@ use canopy::{
 };
 use lesson07::Lesson07;
 
-use super::train::said;
+use super::{directions::random_directions, train::said};
 
 /// Clouds of the large batch.
 pub const LARGE: usize = 128;
@@ -30,7 +30,7 @@ pub fn differences(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
     let mut weights = Vec::new();
     for (seed, shape) in [(1, (3, 64)), (2, (64, classes))] {
         let zeros = Var::zeros(shape, DType::F32, &forest.device)?;
-        let drawn = canopy::optim::random_directions(std::slice::from_ref(&zeros), seed)?;
+        let drawn = random_directions(std::slice::from_ref(&zeros), seed)?;
         weights.push(Var::from_tensor(&(&drawn[0] * 0.3)?)?);
     }
     // A PointNet of two layers: the first on each point, the second on the maximum.

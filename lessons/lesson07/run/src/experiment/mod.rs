@@ -1,6 +1,7 @@
 //! The parts of the experiment.
 
 pub mod accumulate;
+pub mod directions;
 pub mod results;
 pub mod schedules;
 pub mod stepper;

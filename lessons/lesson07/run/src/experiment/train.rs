@@ -8,7 +8,7 @@ use canopy::{
     kernels::{Pass, cross_entropy},
     loader::batches,
     model::PointNet,
-    optim::{Optimizer, SgdConfig, random_directions},
+    optim::{Optimizer, SgdConfig},
     train::{
         Loss,
         short::{self, Forest, Learner},
@@ -16,7 +16,7 @@ use canopy::{
 };
 use lesson07::Lesson07;
 
-use super::stepper::Stepper;
+use super::{directions::random_directions, stepper::Stepper};
 
 /// Points of a cloud.
 pub const POINTS: usize = 128;

@@ -3,7 +3,7 @@
 use candle_core::{Result, Tensor};
 use canopy::{
     kernels::cross_entropy,
-    target::{Forecast, Summary},
+    target::{Component, Forecast, Summary},
 };
 use lesson12::Lesson12;
 
@@ -127,11 +127,13 @@ impl Fitted {
 }
 
 fn mixture(logits: &[f64], mean: &[f64], log_std: &[f64]) -> Forecast {
-    Forecast::Mixture {
-        weights: softmax(logits),
-        means: mean.to_vec(),
-        stds: log_std.iter().map(|s| s.exp()).collect(),
-    }
+    let rest = mean.iter().zip(log_std);
+    let component = |(weight, (&mean, log_std)): (f64, (&f64, &f64))| Component {
+        weight,
+        mean,
+        std: log_std.exp(),
+    };
+    Forecast::Mixture(softmax(logits).into_iter().zip(rest).map(component).collect())
 }
 
 fn softmax(logits: &[f64]) -> Vec<f64> {

@@ -2,9 +2,11 @@
 
 use anyhow::Result;
 use candle_core::{Device, Tensor, Var};
-use canopy::optim::{AdamConfig, AdamState, adam_step, sparse_adam_step};
+use canopy::optim::{AdamConfig, AdamState, adam_step};
 use canopy_data::Philox;
 use lesson12::Lesson12;
+
+use super::sparse_adam::sparse_adam_step;
 
 /// Sites, trees in all, and trees of a batch.
 pub const SITES: usize = 1000;

@@ -1,10 +1,10 @@
+//! L-BFGS, which `canopy train` does not have, because its gradients are of batches.
+
 use std::collections::VecDeque;
 
-use anyhow::Result;
-use candle_core::{DType, Device, Tensor, Var};
+use candle_core::{DType, Device, Result, Tensor, Var};
 
-/// L-BFGS (Nocedal 1980) without line search and with one gradient per step, as PyTorch's `LBFGS` with `max_iter=1`. Lesson 01
-/// compares it with the others; `canopy train` does not have it, because its gradients are of batches.
+/// L-BFGS (Nocedal 1980) without line search and with one gradient per step, as PyTorch's `LBFGS` with `max_iter=1`.
 ///
 /// It estimates the curvature from how the gradient changed along past steps. So all gradients must be of one function,
 /// the loss over the whole data set: gradients of different batches also differ because the batches differ. All vectors
@@ -32,9 +32,6 @@ impl Lbfgs {
 
     /// Takes one step with learning rate `lr`. `grads` are in the order of the parameters. The first step goes against the
     /// gradient.
-    ///
-    /// # Errors
-    /// Returns an error if a gradient has another shape than its parameter.
     pub fn step(&mut self, grads: &[Tensor], lr: f64) -> Result<()> {
         let grad = flat(grads)?;
         let mut length = lr;

@@ -1,8 +1,7 @@
 //! Adam for a table of which each step looks up a few rows.
 
 use candle_core::{Result, Tensor, Var, bail};
-
-use super::{AdamConfig, AdamState};
+use canopy::optim::{AdamConfig, AdamState};
 
 /// Takes one step of lazy Adam, like PyTorch's `SparseAdam`: only the rows `rows` of `table`, each listed once, change their
 /// weights and their moments, by `gradients` `[rows, width]`. `state` has one parameter, the table.
@@ -13,7 +12,7 @@ use super::{AdamConfig, AdamState};
 /// `rows` ascend. canopy's own embedding trains with the optimizer of the run, which takes a gradient of all rows: its
 /// tables have at most 24 rows, and a batch looks up most of them.
 ///
-/// ε is added as in [`adam_step`](super::adam_step). The bias corrections count the steps of the table, not those of a row, as in PyTorch.
+/// ε is added as in `adam_step`. The bias corrections count the steps of the table, not those of a row, as in PyTorch.
 ///
 /// # Errors
 /// Returns an error if the shapes do not match, if a row is not in the table, or if `config` has weight decay, which is

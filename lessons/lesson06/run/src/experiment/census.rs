@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use canopy::precision::GradientCensus;
 
 /// Counts gradients by magnitude while they are rounded. All operators of a pass share it.
 #[derive(Debug, Default)]
-pub struct GradientCensus(Mutex<Counts>);
+pub struct Census(Mutex<Counts>);
 
-/// Counts of a [`GradientCensus`].
-#[derive(Clone, Debug, Serialize)]
+/// Counts of a [`Census`].
+#[derive(Clone, Debug)]
 pub struct Counts {
     /// `sizes[i]` counts gradients g with 2^(i − 160) ≤ |g| < 2^(i − 159). The first and the last bin also count those
     /// beyond the range.
@@ -38,9 +38,8 @@ impl Default for Counts {
     }
 }
 
-impl GradientCensus {
-    /// Counts gradients by their values before and after rounding.
-    pub fn note(&self, before: &[f32], after: &[f32]) {
+impl GradientCensus for Census {
+    fn note(&self, before: &[f32], after: &[f32]) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (&g, &rounded) in before.iter().zip(after) {
             if !rounded.is_finite() {
@@ -58,7 +57,9 @@ impl GradientCensus {
             }
         }
     }
+}
 
+impl Census {
     /// Returns the counts and resets them.
     pub fn take(&self) -> Counts {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
@@ -84,31 +85,5 @@ impl Counts {
         (first..=last)
             .map(|i| (LEAST + i as i32, self.sizes[i] as f64 / all))
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gradients_are_counted_by_exponent() {
-        let census = GradientCensus::default();
-        census.note(
-            &[0.0, 3.0, -0.25, 1e-9, 1e6, f32::NAN],
-            &[0.0, 3.0, -0.25, 0.0, f32::INFINITY, f32::NAN],
-        );
-        let counts = census.take();
-        assert_eq!(
-            (counts.zeros, counts.lost, counts.overflowed, counts.seen()),
-            (1, 1, 2, 4)
-        );
-        let shares = counts.shares();
-        assert_eq!(
-            (shares[0], shares.last().copied()),
-            ((-30, 0.25), Some((19, 0.25)))
-        );
-        assert!(shares.contains(&(1, 0.25)) && shares.contains(&(-2, 0.25)));
-        assert_eq!(census.take().seen(), 0);
     }
 }
