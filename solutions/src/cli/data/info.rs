@@ -180,12 +180,9 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
 /// Decodes all clouds of `plan`.
 fn decode(plan: &Plan) -> Result<Report> {
     let progress = Progress::new("decoding");
-    import::run(
-        plan,
-        &Options::default(),
-        &mut |_, _| Ok(()),
-        &mut |done, total| progress.items(done, total),
-    )
+    import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |done, total| {
+        progress.items(done, total)
+    })
 }
 
 /// The number of plots.

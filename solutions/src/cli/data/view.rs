@@ -50,11 +50,7 @@ pub fn run(args: &Args) -> Result<()> {
         let cloud = formats::read(path)?;
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
-        shown.push((
-            name.to_string_lossy().into_owned(),
-            None,
-            thinned(&cloud, args.points),
-        ));
+        shown.push((name.to_string_lossy().into_owned(), None, thinned(&cloud, args.points)));
     }
     let clouds = shown.iter().map(|(title, species, cloud)| ViewCloud {
         title: title.clone(),

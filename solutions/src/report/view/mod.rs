@@ -149,12 +149,7 @@ mod tests {
         let intensity: Vec<u16> = (0..1000).collect();
         let grid = Grid::new(&points, 1000);
         let bytes = STANDARD.decode(encode(&grid, &intensity)).unwrap();
-        let words: Vec<u16> = bytes
-            .as_chunks()
-            .0
-            .iter()
-            .map(|b| u16::from_le_bytes(*b))
-            .collect();
+        let words: Vec<u16> = bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
         let mut seen: Vec<(u16, u16)> = words.as_chunks().0.iter().map(|&[x, _, _, i]| (i, x)).collect();
         seen.sort_unstable();
         let expected = (0..1000).map(|i| (i, grid.steps[usize::from(i)][0]));
