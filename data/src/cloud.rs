@@ -30,15 +30,6 @@ pub struct Cloud {
     pub returns: Vec<Return>,
 }
 
-/// The axis-aligned bounding box of a cloud, metres relative to its origin.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bounds {
-    /// Least x, y, z.
-    pub min: [f32; 3],
-    /// Greatest x, y, z.
-    pub max: [f32; 3],
-}
-
 impl Cloud {
     /// A cloud of bare points around the origin.
     pub fn from_points(xyz: Vec<[f32; 3]>) -> Self {
@@ -83,30 +74,14 @@ impl Cloud {
 
     /// Extends `bounds`, the least and the greatest x, y and z, by the points of the cloud with its origin added.
     pub(crate) fn extend_bounds(&self, bounds: &mut Option<[[f64; 3]; 2]>) {
-        let Some(own) = self.bounds() else { return };
-        let at = |p: [f32; 3]| [0, 1, 2].map(|a| f64::from(p[a]) + self.origin[a]);
-        let (min, max) = (at(own.min), at(own.max));
-        let [low, high] = bounds.get_or_insert([min, max]);
-        for a in 0..3 {
-            low[a] = low[a].min(min[a]);
-            high[a] = high[a].max(max[a]);
-        }
-    }
-
-    /// The bounding box; `None` for an empty cloud.
-    pub fn bounds(&self) -> Option<Bounds> {
-        let first = *self.xyz.first()?;
-        let mut b = Bounds {
-            min: first,
-            max: first,
-        };
         for p in &self.xyz {
+            let at = [0, 1, 2].map(|a| f64::from(p[a]) + self.origin[a]);
+            let [low, high] = bounds.get_or_insert([at, at]);
             for a in 0..3 {
-                b.min[a] = b.min[a].min(p[a]);
-                b.max[a] = b.max[a].max(p[a]);
+                low[a] = low[a].min(at[a]);
+                high[a] = high[a].max(at[a]);
             }
         }
-        Some(b)
     }
 
     /// The points at `indices`, in that order, with their attributes.

@@ -22,7 +22,7 @@ mod species;
 pub mod split;
 
 pub use cache::cache_folder;
-pub use cloud::{Bounds, Cloud, Return};
+pub use cloud::{Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Inventory, Scan, Season, Site, TreeRecord};
 pub use open::open;
 pub use random::{Philox, Purpose};

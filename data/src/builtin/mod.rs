@@ -43,23 +43,19 @@ impl Default for Config {
     }
 }
 
-/// A set, and whether it could be cached.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The set.
-    pub dataset: Dataset,
-    /// Warning for the user if the set could not be cached: the next run generates it again.
-    pub warning: Option<String>,
-}
-
-/// The set of `config`, from the cache in `cache_dir` or generated. `progress` is called with (scans done, all scans).
+/// The set of `config`, from the cache in `cache_dir` or generated, and a warning for the user if it could not be cached: then
+/// the next run generates it again. `progress` is called with (scans done, all scans).
 ///
 /// A cache that is damaged or of another generator is replaced. If it cannot be written (read-only or full disk), the set
 /// stays in memory and there is a warning. Several programs may do this at the same time.
 ///
 /// # Errors
 /// Returns an error if `config` has no trees or points, or too many.
-pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<Loaded> {
+pub fn load(
+    config: &Config,
+    cache_dir: &Path,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(Dataset, Option<String>)> {
     ensure!(
         config.trees > 0 && config.points > 0,
         "a set of {config:?} is empty: expected at least one tree and one point"
@@ -69,9 +65,8 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         "a set of {config:?} is too large to hold"
     );
     let path = cached_at(config, cache_dir);
-    let loaded = |dataset, warning| Ok(Loaded { dataset, warning });
     if let Ok(dataset) = open(config, &path) {
-        return loaded(dataset, None);
+        return Ok((dataset, None));
     }
     let made_dir =
         fs::create_dir_all(cache_dir).with_context(|| format!("{}: cannot create", cache_dir.display()));
@@ -80,7 +75,7 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
     let lock = File::create(path.with_extension("lock")).and_then(|file| file.lock().map(|()| file));
     // Another program may have written it while this one waited for the lock.
     if let Ok(dataset) = open(config, &path) {
-        return loaded(dataset, None);
+        return Ok((dataset, None));
     }
     if lock.is_ok() {
         // A folder that cannot be removed is reported below.
@@ -92,7 +87,7 @@ pub fn load(config: &Config, cache_dir: &Path, progress: &(dyn Fn(usize, usize) 
         format!("the built-in set is not kept on disk, so the next run will generate it again: {e:#}")
     });
     drop(lock);
-    loaded(dataset, warning)
+    Ok((dataset, warning))
 }
 
 /// The folder of `config` in `dir`. Another configuration or generator has another folder.

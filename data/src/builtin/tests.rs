@@ -76,7 +76,7 @@ fn nearly_every_plot_has_every_species_and_some_trees_are_scanned_twice() {
 }
 
 /// Loads the small set. Returns how many scans were made, too.
-fn loaded(dir: &Path) -> (Loaded, usize) {
+fn loaded(dir: &Path) -> ((Dataset, Option<String>), usize) {
     let scans = AtomicUsize::new(0);
     let progress = |done, _| {
         scans.fetch_max(done, Relaxed);
@@ -98,17 +98,17 @@ fn a_cache_is_read_as_made_and_a_damaged_one_is_made_again() {
         (0..=of).map(|done| (done, of)).collect()
     );
     assert_eq!(loaded(dir.path()).1, of);
-    let (second, made) = loaded(dir.path());
-    assert_eq!((made, second.dataset.records == set.records), (0, true));
-    assert_eq!(scans(&second.dataset), scans(&set));
+    let ((second, _), made) = loaded(dir.path());
+    assert_eq!((made, second.records == set.records), (0, true));
+    assert_eq!(scans(&second), scans(&set));
     // The set and its lock.
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
 
     let path = cached_at(&SMALL, dir.path());
     let check = |damage: &str| {
         assert!(open(&SMALL, &path).is_err(), "not noticed: {damage}");
-        let (again, _) = loaded(dir.path());
-        assert_eq!((&again.dataset.digest, again.warning), (&set.digest, None));
+        let ((again, warning), _) = loaded(dir.path());
+        assert_eq!((&again.digest, warning), (&set.digest, None));
         assert!(open(&SMALL, &path).is_ok(), "not mended: {damage}");
     };
     for name in ["dataset.json", "shard-0000.safetensors"] {
@@ -136,12 +136,12 @@ fn a_cache_is_read_as_made_and_a_damaged_one_is_made_again() {
 #[test]
 fn of_programs_that_start_at_once_one_makes_the_set() {
     let dir = tempfile::tempdir().unwrap();
-    let sets: Vec<(Loaded, usize)> = std::thread::scope(|s| {
+    let sets: Vec<_> = std::thread::scope(|s| {
         let started: Vec<_> = (0..4).map(|_| s.spawn(|| loaded(dir.path()))).collect();
         started.into_iter().map(|t| t.join().unwrap()).collect()
     });
-    for (set, _) in &sets {
-        assert_eq!((set.dataset.digest.as_str(), &set.warning), (DIGEST, &None));
+    for ((set, warning), _) in &sets {
+        assert_eq!((set.digest.as_str(), warning), (DIGEST, &None));
     }
     assert_eq!(sets.iter().filter(|set| set.1 > 0).count(), 1);
 }
@@ -155,12 +155,12 @@ fn where_nothing_can_be_written_the_set_is_in_memory_and_a_warning_says_why() {
     fs::create_dir(&taken).unwrap();
     fs::write(cached_at(&SMALL, &taken), b"").unwrap();
     for place in [file.join("cache"), taken] {
-        let (set, _) = loaded(&place);
-        let warning = set.warning.unwrap();
+        let ((set, warning), _) = loaded(&place);
+        let warning = warning.unwrap();
         assert!(warning.contains("not kept on disk"), "{warning}");
         assert!(warning.contains(place.to_str().unwrap()), "{warning}");
-        assert_eq!(set.dataset.digest, DIGEST);
-        assert!(set.dataset.cloud(0).is_ok());
+        assert_eq!(set.digest, DIGEST);
+        assert!(set.cloud(0).is_ok());
     }
     for config in [Config { trees: 0, ..SMALL }, Config { points: 0, ..SMALL }] {
         let error = load(&config, dir.path(), &|_, _| ()).unwrap_err().to_string();

@@ -1,21 +1,73 @@
 //! Public data sets by name: where their files are, how long, under which licence; and a download by `curl` that resumes,
 //! checks, and never leaves half a file under its name.
 
-mod catalogue;
-
 use std::{
-    fs::{self, File as FsFile},
+    fs,
     io::{self, Read},
     path::Path,
     process::Command,
+    sync::LazyLock,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use md5::{Digest, Md5};
-use zip::ZipArchive;
+use serde::{Deserialize, Serialize};
 
 use crate::atomic;
-pub use catalogue::{Entry, File, catalogue, find};
+
+static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    let entries = serde_json::from_str(include_str!("catalogue.json"));
+    entries.unwrap_or_else(|e| panic!("catalogue.json: {e}"))
+});
+
+/// A published data set.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its name on the command line; also the layout to import it as.
+    pub name: &'static str,
+    /// A description.
+    pub title: &'static str,
+    /// How to cite it.
+    pub citation: &'static str,
+    /// Its web page.
+    pub page: &'static str,
+    /// The licence of the data as its page names it; empty: see the page.
+    pub licence: &'static str,
+    /// Its files.
+    pub files: Vec<File>,
+    /// What the user must do by hand; empty: nothing.
+    pub by_hand: &'static str,
+}
+
+/// A file of a data set.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct File {
+    /// Its name.
+    pub name: &'static str,
+    /// Its address; `None` if no direct address is known.
+    pub url: Option<&'static str>,
+    /// Its length in bytes, if published.
+    pub bytes: Option<u64>,
+    /// Its MD5, in hex, as published.
+    pub md5: &'static str,
+}
+
+/// Every known data set.
+pub fn catalogue() -> &'static [Entry] {
+    &ENTRIES
+}
+
+/// The data set called `name`.
+///
+/// # Errors
+/// Lists the names that are known.
+pub fn find(name: &str) -> Result<&'static Entry> {
+    let names: Vec<_> = ENTRIES.iter().map(|e| e.name).collect();
+    ENTRIES
+        .iter()
+        .find(|e| e.name == name.to_lowercase())
+        .with_context(|| format!("no data set is called '{name}': known are {}", names.join(", ")))
+}
 
 /// Options of every download. curl shows its progress, and waits and retries by itself if a server is busy; a server that
 /// sends nothing for a minute has failed.
@@ -73,7 +125,7 @@ pub fn download(url: &str, to: &Path, file: &File) -> Result<()> {
 /// Names both values if they differ.
 pub fn verify(path: &Path, file: &File) -> Result<()> {
     let at = path.display();
-    let mut content = FsFile::open(path).with_context(|| at.to_string())?;
+    let mut content = fs::File::open(path).with_context(|| at.to_string())?;
     let (mut hash, mut found, mut buffer) = (Md5::new(), 0, vec![0; 1 << 18]);
     loop {
         let read = content.read(&mut buffer).with_context(|| at.to_string())?;
@@ -94,19 +146,23 @@ pub fn verify(path: &Path, file: &File) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks the zip `archive` into the folder `to`, which must not exist and gets its name when all is written.
-///
-/// # Errors
-/// Returns an error if an entry's name leads out of `to`, the archive is damaged, or the disk is full.
-pub fn unpack(archive: &Path, to: &Path) -> Result<()> {
-    let at = archive.display();
-    ensure!(
-        !to.exists(),
-        "{} exists already; remove it to unpack again",
-        to.display()
-    );
-    let file = FsFile::open(archive).with_context(|| at.to_string())?;
-    let mut zip = ZipArchive::new(file).with_context(|| format!("{at}: not a zip, or truncated"))?;
-    let failed = || format!("{at}: is damaged, or the disk is full");
-    atomic::folder(to, |temp| zip.extract(temp).with_context(failed))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_can_be_verified_and_found() {
+        for entry in catalogue() {
+            assert_eq!(find(entry.name).unwrap().title, entry.title);
+            for file in &entry.files {
+                let hex = file.md5.bytes().filter(u8::is_ascii_hexdigit).count();
+                let address = file.url.map_or(!entry.by_hand.is_empty(), |u| {
+                    u.starts_with("https://") && u.contains(file.name)
+                });
+                assert!(hex == 32 && file.md5.len() == 32 && address, "{file:?}");
+            }
+        }
+        let error = find("idtree").unwrap_err().to_string();
+        assert!(error.contains("idtrees, for-species20k"), "{error}");
+    }
 }

@@ -20,7 +20,6 @@
 //! ```
 
 mod format;
-mod info;
 mod las;
 mod ply;
 mod points;
@@ -31,10 +30,8 @@ mod text;
 mod writer;
 
 pub use format::Format;
-pub use info::{Info, check, info};
 pub use las::hide_decoder_panics;
-pub use points::Invalid;
-pub use reader::{Reader, open, open_with, read};
+pub use reader::{Info, Reader, info, open, read};
 pub use stream::Grid;
 pub(crate) use text::is_prose;
 pub use writer::{Options, Writer, convert, write};

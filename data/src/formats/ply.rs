@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use super::{
-    points::{Invalid, Points, Role, Row},
+    points::{Points, Role, Row},
     stream::{PIECE, Source},
 };
 use crate::Cloud;
@@ -121,7 +121,7 @@ struct Vertices {
 }
 
 /// Opens a PLY file.
-pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
+pub fn open(file: File) -> Result<Box<dyn Source>> {
     let mut from = BufReader::with_capacity(1 << 18, file);
     let (encoding, mut elements, lines) = read_header(&mut from)?;
     let names: Vec<&str> = elements.iter().map(|e| e.name.as_str()).collect();
@@ -143,7 +143,7 @@ pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
         number: lines,
         element,
         next: 0,
-        points: Points::new(invalid),
+        points: Points::default(),
     };
     for before in &elements[..at] {
         // Elements without properties have no bytes in a binary file.
@@ -275,9 +275,5 @@ impl Source for Vertices {
 
     fn count(&self) -> Option<u64> {
         Some(self.element.count as u64)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.points.dropped
     }
 }

@@ -1,7 +1,7 @@
 //! From columns and properties, whose meaning their names give, to the points of a cloud: an origin in whole metres and
 //! f32 offsets.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
 use crate::{Cloud, Return};
 
@@ -58,16 +58,6 @@ impl Row {
     }
 }
 
-/// What to do with a point whose coordinates are not finite.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Invalid {
-    /// Refuse the file.
-    #[default]
-    Error,
-    /// Leave the point out and count it: [`Reader::dropped`](super::Reader::dropped).
-    Drop,
-}
-
 /// Coordinates below this keep the origin 0: an f32 represents them to 0.03 mm, and what was written is read back
 /// bit-identical.
 const NEAR: f64 = 1000.0;
@@ -77,51 +67,32 @@ pub fn origin_of(p: [f64; 3]) -> [f64; 3] {
     p.map(|c| if c.abs() < NEAR { 0.0 } else { c.floor() })
 }
 
-/// The points of a file as they are read: relative to the origin, and without those that are dropped.
-#[derive(Debug)]
+/// The points of a file as they are read, relative to the origin.
+#[derive(Debug, Default)]
 pub struct Points {
-    /// Determined by the first point that is kept.
+    /// Determined by the first point.
     origin: Option<[f64; 3]>,
-    invalid: Invalid,
-    /// Points that were dropped.
-    pub dropped: u64,
     cloud: Cloud,
 }
 
 impl Points {
-    pub fn new(invalid: Invalid) -> Self {
-        Self {
-            origin: None,
-            invalid,
-            dropped: 0,
-            cloud: Cloud::default(),
-        }
-    }
-
-    /// Adds a point, or drops it. `place` names its place in the file.
+    /// Adds a point. `place` names its place in the file.
     ///
     /// # Errors
-    /// Returns an error if a coordinate is not finite and such points are not dropped.
+    /// Returns an error if a coordinate is not finite.
     pub fn add(&mut self, row: Row, place: impl FnOnce() -> String) -> Result<()> {
         let p = row.xyz;
-        if p.iter().all(|c| c.is_finite()) {
-            let o = *self.origin.get_or_insert_with(|| origin_of(p));
-            let q = [0, 1, 2].map(|a| (p[a] - o[a]) as f32);
-            if q.iter().all(|c| c.is_finite()) {
-                self.cloud.xyz.push(q);
-                self.cloud.intensity.extend(row.intensity);
-                self.cloud.class.extend(row.class);
-                self.cloud.returns.extend(row.returns);
-                return Ok(());
-            }
-        }
-        if self.invalid == Invalid::Error {
-            bail!(
-                "{}: expected finite coordinates, found {p:?}; correct it, or remove such points with `canopy data convert --drop-invalid`",
-                place()
-            );
-        }
-        self.dropped += 1;
+        let o = *self.origin.get_or_insert_with(|| origin_of(p));
+        let q = [0, 1, 2].map(|a| (p[a] - o[a]) as f32);
+        ensure!(
+            q.iter().all(|c| c.is_finite()),
+            "{}: expected finite coordinates, found {p:?}; correct the point, or remove it",
+            place()
+        );
+        self.cloud.xyz.push(q);
+        self.cloud.intensity.extend(row.intensity);
+        self.cloud.class.extend(row.class);
+        self.cloud.returns.extend(row.returns);
         Ok(())
     }
 

@@ -18,8 +18,7 @@ pub const PIECE: usize = 1 << 20;
 
 /// Reads one format. Errors name the place in the file; [`Reader`](super::Reader) adds the file's name.
 pub trait Source: Send {
-    /// The next points of the file, as many as suit the format; `None` at the end. All clouds have the same origin. A
-    /// cloud is empty if all its points were dropped.
+    /// The next points of the file, as many as suit the format; `None` at the end. All clouds have the same origin.
     fn next(&mut self) -> Result<Option<Cloud>>;
 
     /// How many points the header claims.
@@ -28,11 +27,6 @@ pub trait Source: Send {
     /// The integer grid of the coordinates, in LAS and LAZ.
     fn grid(&self) -> Option<Grid> {
         None
-    }
-
-    /// How many points were dropped.
-    fn dropped(&self) -> u64 {
-        0
     }
 
     /// What the header says that the points do not confirm. Complete at the end of the file.

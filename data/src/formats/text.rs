@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 
 use super::{
-    points::{Invalid, Points, Role, Row},
+    points::{Points, Role, Row},
     stream::{PIECE, Source},
 };
 use crate::Cloud;
@@ -190,13 +190,13 @@ struct Lines {
 }
 
 /// Opens a text file.
-pub fn open(file: File, invalid: Invalid) -> Result<Box<dyn Source>> {
+pub fn open(file: File) -> Result<Box<dyn Source>> {
     let mut lines = Lines {
         from: BufReader::with_capacity(1 << 18, file),
         line: Vec::new(),
         number: 0,
         layout: Layout::new(b"0 0 0", None).context("no layout")?,
-        points: Points::new(invalid),
+        points: Points::default(),
         waiting: true,
         announced: 0,
         found: 0,
@@ -331,9 +331,5 @@ impl Source for Lines {
 
     fn count(&self) -> Option<u64> {
         (self.announced > 0).then_some(self.announced)
-    }
-
-    fn dropped(&self) -> u64 {
-        self.points.dropped
     }
 }

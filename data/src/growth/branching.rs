@@ -9,8 +9,7 @@ use std::f64::consts::TAU;
 use crate::{Philox, species::Habit};
 
 use super::{
-    envelope::Envelope,
-    size::{Size, Standing},
+    size::{Envelope, Size, Standing},
     skeleton::Node,
     vec3::Vec3,
 };

@@ -2,13 +2,13 @@
 
 mod branches;
 mod branching;
-mod envelope;
 mod foliage;
 mod size;
 mod skeleton;
 mod vec3;
 
 pub use foliage::Leaf;
+use size::Envelope;
 pub use size::{Size, Standing};
 pub use vec3::Vec3;
 
@@ -52,7 +52,7 @@ pub struct Tree {
 pub fn grow(species: &Species, standing: &Standing, rng: &mut Philox) -> Tree {
     let habit = &species.habit;
     let size = Size::draw(habit, standing, rng);
-    let envelope = envelope::Envelope::draw(habit, &size, standing, rng);
+    let envelope = Envelope::draw(habit, &size, standing, rng);
     let mut nodes = branching::grow(habit, &size, standing, envelope, rng);
     skeleton::set_radii(&mut nodes, habit.pipe, size.diameter, size.height);
     let leaves = if standing.leaves || habit.conifer {

@@ -18,7 +18,7 @@ use shapefile::{
 use super::{
     Options,
     csv_file::CsvFile,
-    plan::{Damaged, Job, Plan, Tree, natural},
+    plan::{Job, Plan, Tree, natural},
     walk,
 };
 use crate::{Cloud, Scan, TreeRecord, formats};
@@ -94,10 +94,6 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
             let note = format!("plot {name} covers the ground of {place}: the two count as one plot");
             plan.notes.push(note);
         }
-        if let Err(e) = plot.points {
-            let why = format!("{e:#}");
-            plan.missing.push(Damaged { path: plot.path, why });
-        }
     }
     Ok(plan)
 }
@@ -165,8 +161,8 @@ struct Plot {
     path: PathBuf,
     /// The plot that it counts as: itself, or the first that it overlaps.
     place: String,
-    /// x and y of its points without noise, or the error.
-    points: Result<Vec<[f64; 2]>>,
+    /// x and y of its points without noise.
+    points: Vec<[f64; 2]>,
     bounds: Bounds,
 }
 
@@ -177,19 +173,18 @@ fn plots(folder: &Path) -> Result<Vec<Plot>> {
     ensure!(!paths.is_empty(), "{}: no .las file", folder.display());
     paths.sort_by_key(|p| natural(&walk::name(p)));
     let read = |path: PathBuf| {
-        let points = formats::read(&path).map(|c| {
-            let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
-            let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
-            (0..c.len()).filter(|&i| !noise(i)).map(place).collect::<Vec<_>>()
-        });
-        Plot {
-            bounds: bounds(points.as_deref().unwrap_or_default()),
+        let c = formats::read(&path)?;
+        let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
+        let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
+        let points: Vec<[f64; 2]> = (0..c.len()).filter(|&i| !noise(i)).map(place).collect();
+        Ok(Plot {
+            bounds: bounds(&points),
             place: walk::stem(&path),
             path,
             points,
-        }
+        })
     };
-    let mut plots: Vec<Plot> = paths.into_par_iter().map(read).collect();
+    let mut plots = paths.into_par_iter().map(read).collect::<Result<Vec<Plot>>>()?;
     for i in 0..plots.len() {
         let first = (0..i).find(|&j| shared(plots[i].bounds, plots[j].bounds) > SHARED);
         if let Some(j) = first {
@@ -226,8 +221,7 @@ fn best_view(plots: &[Plot], outlines: &[Bounds]) -> Option<(usize, Bounds)> {
             continue;
         }
         for &outline in outlines {
-            let points = plot.points.as_deref().unwrap_or_default();
-            let inside = points.iter().filter(|&&at| contains(outline, at)).count();
+            let inside = plot.points.iter().filter(|&&at| contains(outline, at)).count();
             if inside > most {
                 (most, best) = (inside, Some((p, outline)));
             }

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fs::{self, File},
+    iter,
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -93,33 +94,18 @@ pub fn attributes(cloud: &Cloud) -> u8 {
         | u8::from(!cloud.returns.is_empty()) << 2
 }
 
-/// Writes clouds one after another.
-///
-/// safetensors has the sizes of all tensors at the start of a file, so the columns are kept in memory until
-/// [`ShardWriter::finish`].
-#[derive(Debug)]
-pub struct ShardWriter {
-    path: PathBuf,
+/// The clouds of a shard that is not written yet: safetensors has the sizes of all tensors at the start of a file.
+#[derive(Debug, Default)]
+pub struct Clouds {
     columns: [Vec<u8>; 4],
-    starts: Vec<i64>,
+    /// The number of points up to the end of each cloud.
+    ends: Vec<i64>,
     origins: Vec<[f64; 3]>,
     attributes: Vec<u8>,
     crc32: Vec<i64>,
 }
 
-impl ShardWriter {
-    /// Begins the shard at `path`, which is created or replaced by [`ShardWriter::finish`].
-    pub fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            columns: Default::default(),
-            starts: vec![0],
-            origins: Vec::new(),
-            attributes: Vec::new(),
-            crc32: Vec::new(),
-        }
-    }
-
+impl Clouds {
     /// Adds a cloud.
     ///
     /// # Errors
@@ -134,7 +120,7 @@ impl ShardWriter {
             }
         }
         let attributes = attributes(cloud);
-        self.starts.push((before + cloud.len()) as i64);
+        self.ends.push((before + cloud.len()) as i64);
         self.origins.push(cloud.origin);
         self.crc32.push(checksum(cloud.origin, attributes, parts).into());
         self.attributes.push(attributes);
@@ -142,7 +128,7 @@ impl ShardWriter {
     }
 
     fn points(&self) -> usize {
-        self.starts.last().map_or(0, |&n| n as usize)
+        self.ends.last().map_or(0, |&n| n as usize)
     }
 
     /// Bytes of the columns so far.
@@ -150,11 +136,12 @@ impl ShardWriter {
         self.columns.iter().map(|c| c.len() as u64).sum()
     }
 
-    /// Writes the file. Returns how many clouds it has, and the CRC-32 of its table.
+    /// Writes the file `path`. Returns how many clouds it has, and the CRC-32 of its table.
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
-    pub fn finish(mut self) -> Result<(usize, u32)> {
+    pub fn write(mut self, path: &Path) -> Result<(usize, u32)> {
+        let starts: Vec<i64> = iter::once(0).chain(self.ends.iter().copied()).collect();
         let (points, clouds) = (self.points(), self.origins.len());
         for (c, column) in self.columns.iter_mut().enumerate() {
             if !column.is_empty() {
@@ -162,10 +149,7 @@ impl ShardWriter {
             }
         }
         let crc32: &[u8] = bytemuck::cast_slice(&self.crc32);
-        let (starts, origins) = (
-            bytemuck::cast_slice(&self.starts),
-            bytemuck::cast_slice(&self.origins),
-        );
+        let (starts, origins) = (bytemuck::cast_slice(&starts), bytemuck::cast_slice(&self.origins));
         let mut tensors = vec![
             (START, TensorView::new(Dtype::I64, vec![clouds + 1], starts)?),
             (ORIGIN, TensorView::new(Dtype::F64, vec![clouds, 3], origins)?),
@@ -185,12 +169,12 @@ impl ShardWriter {
             .create(true)
             .truncate(false)
             .write(true)
-            .open(&self.path)?;
+            .open(path)?;
         let mode = placeholder.metadata()?.permissions();
         drop(placeholder);
         let metadata = HashMap::from([(VERSION.0.to_owned(), VERSION.1.to_owned())]);
-        safetensors::serialize_to_file(tensors, Some(metadata), &self.path)?;
-        fs::set_permissions(&self.path, mode)?;
+        safetensors::serialize_to_file(tensors, Some(metadata), path)?;
+        fs::set_permissions(path, mode)?;
         Ok((clouds, crc32fast::hash(crc32)))
     }
 }

@@ -9,7 +9,8 @@ use crate::TreeRecord;
 
 /// The manifest's file name.
 pub const FILE: &str = "dataset.json";
-const FORMAT: &str = "canopy-dataset-2";
+/// The format of this release.
+pub const FORMAT: &str = "canopy-dataset-2";
 
 /// The fields that are known before the first cloud is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct ShardInfo {
 /// The content of `dataset.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    format: String,
+    pub(super) format: String,
     /// Name, species, licence and source.
     #[serde(flatten)]
     pub meta: Meta,
@@ -55,17 +56,6 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// A manifest in the format of this release.
-    pub fn new(meta: Meta, digest: String, shards: Vec<ShardInfo>, records: Vec<TreeRecord>) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            meta,
-            digest,
-            shards,
-            records,
-        }
-    }
-
     /// Reads and checks the manifest of the set in `dir`.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use super::{
-    file::{ShardWriter, attributes, parts},
+    file::{Clouds, attributes, parts},
     manifest::{self, Manifest, Meta, ShardInfo},
 };
 use crate::{Cloud, TreeRecord, atomic};
@@ -72,7 +72,8 @@ pub struct Writer {
     digester: Digester,
     records: Vec<TreeRecord>,
     shards: Vec<ShardInfo>,
-    open: ShardWriter,
+    /// Those of the next shard.
+    open: Clouds,
 }
 
 impl Writer {
@@ -90,7 +91,7 @@ impl Writer {
         let temp = atomic::folder_beside(dir)?;
         Ok(Self {
             dir: dir.to_owned(),
-            open: ShardWriter::new(&temp.path().join(shard_name(0))),
+            open: Clouds::default(),
             temp,
             digester: Digester::new(&meta.species),
             meta,
@@ -137,7 +138,13 @@ impl Writer {
             self.close_shard()?;
         }
         let digest = self.digester.finish();
-        let manifest = Manifest::new(self.meta, digest.clone(), self.shards, self.records);
+        let manifest = Manifest {
+            format: manifest::FORMAT.to_owned(),
+            meta: self.meta,
+            digest: digest.clone(),
+            shards: self.shards,
+            records: self.records,
+        };
         let path = self.temp.path().join(manifest::FILE);
         let mut text = serde_json::to_vec_pretty(&manifest)?;
         text.push(b'\n');
@@ -147,11 +154,10 @@ impl Writer {
     }
 
     fn close_shard(&mut self) -> Result<()> {
-        let file = shard_name(self.shards.len());
+        let file = format!("shard-{:04}.safetensors", self.shards.len());
         let path = self.temp.path().join(&file);
-        let next = ShardWriter::new(&self.temp.path().join(shard_name(self.shards.len() + 1)));
-        let (clouds, table_crc32) = std::mem::replace(&mut self.open, next)
-            .finish()
+        let (clouds, table_crc32) = std::mem::take(&mut self.open)
+            .write(&path)
             .with_context(|| format!("cannot write {}", path.display()))?;
         self.shards.push(ShardInfo {
             file,
@@ -161,10 +167,6 @@ impl Writer {
         });
         Ok(())
     }
-}
-
-fn shard_name(index: usize) -> String {
-    format!("shard-{index:04}.safetensors")
 }
 
 /// Whether `dir` may be replaced: it is absent, empty, or a set of shards.

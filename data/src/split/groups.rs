@@ -29,7 +29,7 @@ pub struct Groups {
 /// The groups of `data`, at least `parts` of them, and a warning if they had to be trees.
 ///
 /// # Errors
-/// Returns an error for an empty set, a label without species, or too few groups.
+/// Returns an error for an empty set, or too few groups.
 pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> {
     ensure!(
         !data.is_empty(),
@@ -37,13 +37,6 @@ pub fn groups_of(data: &Dataset, parts: usize) -> Result<(Groups, Vec<String>)> 
         data.name
     );
     let (name, species) = (&data.name, data.species.len());
-    for (i, r) in data.records.iter().enumerate() {
-        let (source, label) = (&r.source, r.species);
-        ensure!(
-            label < species,
-            "record {i} ({source}) has label {label}, but the set '{name}' has {species} species"
-        );
-    }
     let (trees, plots) = (merge(data, false), merge(data, true));
     let by_tree = if plots.len() == 1 && trees.len() > 1 {
         Some("has one plot")

@@ -155,14 +155,11 @@ fn missing(data: &Dataset, groups: &Groups, parts: &[Vec<usize>; 3], asked: &[us
         }
         let unit = groups.unit;
         let grows = |group: &&Group| group.counts.iter().any(|c| c.0 == s);
-        let why = match groups.list.iter().filter(grows).count() {
-            0 => "the set has none".to_owned(),
-            1 => format!("all its records are of one {unit}"),
-            n if n < asked.len() => format!("it grows on {n} {unit}s only"),
-            n => format!("no way to share out its {n} {unit}s was found that serves all"),
-        };
-        let lacking = lacking.join(" and ");
-        out.push(format!("{species}: none in {lacking}, because {why}"));
+        let (places, lacking) = (groups.list.iter().filter(grows).count(), lacking.join(" and "));
+        out.push(format!(
+            "{species}: none in {lacking}, because it grows on {places} {unit}{}",
+            if places == 1 { "" } else { "s" }
+        ));
     }
     out
 }

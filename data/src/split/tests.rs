@@ -98,7 +98,7 @@ fn a_species_on_one_plot_trains_and_a_tree_on_two_plots_unites_them() {
         for seed in 0..10 {
             let split = by_plot(&data, Shares { validation, test }, seed).unwrap();
             assert!(split.train.contains(&80));
-            let warning = format!("validation-3: none in {part}, because all its records are of one plot");
+            let warning = format!("validation-3: none in {part}, because it grows on 1 plot");
             assert_eq!(split.warnings, [warning]);
             let train = plots(&data, &split.train);
             assert_eq!(train.contains("plot0"), train.contains("plot3"));

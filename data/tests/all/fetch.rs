@@ -1,14 +1,9 @@
-//! Downloads, and zips.
+//! Downloads.
 
-use std::{
-    fs::{self, File},
-    io::Write,
-    process::Command,
-};
+use std::{fs, process::Command};
 
-use canopy_data::fetch::{self, download, unpack};
+use canopy_data::fetch::{self, download};
 use md5::{Digest, Md5};
-use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::assert_contains;
 
@@ -36,7 +31,8 @@ fn a_file_is_downloaded_resumed_and_verified_or_an_error_says_why_not() {
     };
     let longer = [&right[..], &[7]].concat();
     // What is published, the part and the file that exist before, and the error; none if the right file is there at the end.
-    let cases: [(&[u8], &[u8], &[u8], &str); 9] = [
+    type Case<'a> = (&'a [u8], &'a [u8], &'a [u8], &'a str);
+    let cases: [Case; 9] = [
         (&right, &[], &[], ""),
         (&right, &right[..70_000], &[], ""),
         // A run that was stopped at the end of the file.
@@ -69,46 +65,4 @@ fn a_file_is_downloaded_resumed_and_verified_or_an_error_says_why_not() {
         }
         assert!(!part_of_to.exists(), "{error}");
     }
-}
-
-#[test]
-fn a_zip_comes_out_as_it_went_in_or_leaves_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, to) = (dir.path().join("a.zip"), dir.path().join("out"));
-    let big = body();
-    let zipped = |entries: &[(&str, &[u8])]| {
-        let mut zip = ZipWriter::new(File::create(&path).unwrap());
-        for (name, bytes) in entries {
-            zip.start_file(*name, SimpleFileOptions::default()).unwrap();
-            zip.write_all(bytes).unwrap();
-        }
-        zip.finish().unwrap();
-        fs::read(&path).unwrap()
-    };
-    let outside = zipped(&[("good", b"1"), ("../evil", b"2")]);
-    let files: [(&str, &[u8]); 3] = [
-        ("train/LAS/a.las", b"points"),
-        ("train/b ä.csv", &big),
-        ("none", b""),
-    ];
-    let whole = zipped(&files);
-    let mut damaged = whole.clone();
-    damaged[1_000] ^= 1;
-    for (bytes, expected) in [
-        (&whole[..whole.len() / 2], "truncated"),
-        (&damaged[..], "damaged"),
-        (&outside[..], "a.zip"),
-        (&whole[..], ""),
-    ] {
-        fs::write(&path, bytes).unwrap();
-        if let Err(e) = unpack(&path, &to) {
-            assert_contains(&format!("{e:#}"), &["a.zip", expected]);
-            assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        }
-    }
-    for (name, content) in files {
-        assert!(fs::read(to.join(name)).unwrap() == content, "{name}");
-    }
-    let error = unpack(&path, &to).unwrap_err().to_string();
-    assert_contains(&error, &["exists already"]);
 }

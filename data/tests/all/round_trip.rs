@@ -139,7 +139,7 @@ fn a_large_file_is_converted_and_described() {
     for name in ["a.laz", "a.ply", "a.csv"] {
         let path = home.path().join(name);
         assert_eq!(convert(&las, &path, &Options::default()), 1_100_000);
-        let info = formats::info(&path).unwrap();
+        let info = formats::info(&path, false).unwrap();
         assert_eq!(
             (info.format, info.count),
             (Format::from_path(&path).unwrap(), 1_100_000)
@@ -179,7 +179,7 @@ fn a_file_appears_whole_or_not_at_all() {
         for cloud in [&Cloud::default(), &cloud] {
             let path = home.path().join(name);
             formats::write(&path, cloud, &Options::default()).unwrap();
-            assert_eq!(formats::info(&path).unwrap().count, cloud.len() as u64);
+            assert_eq!(formats::info(&path, false).unwrap().count, cloud.len() as u64);
             assert_eq!(formats::read(&path).unwrap().xyz, cloud.xyz, "{name}");
         }
     }

@@ -1,6 +1,6 @@
 //! `--collective`: what carries the messages between ranks.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 #[cfg(feature = "nccl")]
 use candle_core::Device;
 
@@ -11,8 +11,6 @@ use crate::parallel::Processes;
 /// What carries the messages between ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Collective {
-    /// Channels between the threads of one process
-    Threads,
     /// MPI: processes
     Mpi,
     /// NCCL for gradients, between processes with a GPU each; the rest goes over MPI
@@ -22,17 +20,10 @@ pub enum Collective {
 /// Checks that ranks can communicate as `asked`, at `place`. Without a wish they use NCCL if each has a GPU, otherwise MPI; the
 /// ranks of a single process are threads.
 pub fn check(asked: Option<Collective>, place: Option<&Place>) -> Result<()> {
-    let several = place.filter(|place| place.world_size > 1);
-    let (option, feature, features) = match (asked, several) {
-        (None, _) | (Some(Collective::Threads), None) => return Ok(()),
-        (Some(Collective::Threads), Some(place)) => bail!(
-            "--collective threads: {} started {} processes. Start one process with --ranks {}, or remove the option",
-            place.launcher,
-            place.world_size,
-            place.world_size
-        ),
-        (Some(Collective::Mpi), _) => ("mpi", cfg!(feature = "mpi"), "mpi"),
-        (Some(Collective::Nccl), _) => ("nccl", cfg!(feature = "nccl"), "cuda,mpi,nccl"),
+    let (option, feature, features) = match asked {
+        None => return Ok(()),
+        Some(Collective::Mpi) => ("mpi", cfg!(feature = "mpi"), "mpi"),
+        Some(Collective::Nccl) => ("nccl", cfg!(feature = "nccl"), "cuda,mpi,nccl"),
     };
     ensure!(
         feature,
@@ -40,7 +31,7 @@ pub fn check(asked: Option<Collective>, place: Option<&Place>) -> Result<()> {
          -p canopy --features {features}"
     );
     ensure!(
-        several.is_some(),
+        place.is_some_and(|place| place.world_size > 1),
         "--collective {option} connects processes, but no launcher started several: use `mpirun -n 2 canopy train …`, srun or \
          `canopy launch`"
     );

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{data::open, options::Options, stop};
+use super::{data::open, options::Options, stop, table::Table};
 use crate::{
     device,
     loader::batches,
@@ -78,15 +78,28 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let found = test_rates(&forest, (args.first, args.last), args.steps)?;
     if args.json {
-        let json = json!({
-            "rates": found.rates,
-            "losses": found.losses,
-            "suggestion": found.suggestion,
-            "diverged": found.broke,
-        });
-        say!("{json:#}");
-    } else {
-        print(&found)?;
+        say!(
+            "{:#}",
+            json!({"rates": found.rates, "losses": found.losses, "suggestion": found.suggestion, "diverged": found.broke})
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = Table::new("learning rate", ["smoothed loss"]);
+    let every = found.rates.len().div_ceil(20).max(1);
+    for (rate, loss) in found.rates.iter().zip(&found.losses).step_by(every) {
+        table.row(&format!("{rate:.2e}"), [format!("{loss:.4}")]);
+    }
+    table.print()?;
+    say!(
+        "{}",
+        match found.broke {
+            true => "training diverges at the next learning rate",
+            false => "training did not diverge: the last learning rate may be too low",
+        }
+    );
+    match found.suggestion {
+        Some(rate) => say!("suggestion: --learning-rate {rate:.1e}"),
+        None => say!("no suggestion: the loss did not decrease"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -131,31 +144,4 @@ fn test_rates(forest: &Forest, rates: (f64, f64), steps: u64) -> Result<RangeFou
     });
     bar.finish_and_clear();
     found
-}
-
-fn print(found: &RangeFound) -> Result<()> {
-    say!("learning rate   smoothed loss");
-    let every = found.rates.len().div_ceil(20).max(1);
-    for (rate, loss) in found.rates.iter().zip(&found.losses).step_by(every) {
-        say!("{:>13}{loss:>16.4}", significant(*rate, 3));
-    }
-    match found.broke {
-        true => say!("training diverges at the next learning rate"),
-        false => say!("training did not diverge: the last learning rate may be too low"),
-    }
-    match found.suggestion {
-        Some(rate) => say!("suggestion: --learning-rate {}", significant(rate, 2)),
-        None => say!("no suggestion: the loss did not decrease"),
-    }
-    Ok(())
-}
-
-/// A number with `digits` significant digits: 1.58, 0.00251, 1e-7.
-fn significant(value: f64, digits: usize) -> String {
-    let rounded: f64 = format!("{value:.*e}", digits - 1).parse().unwrap_or(value);
-    if rounded < 1e-4 {
-        format!("{rounded:e}")
-    } else {
-        rounded.to_string()
-    }
 }

@@ -7,9 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
-use super::stop;
+use super::{options::number, stop};
 use crate::profile::monitor::{Log, Sample, Watch, pause};
 
 /// Options of `canopy monitor`.
@@ -24,8 +24,8 @@ Examples:
   canopy train --monitor 1                        write a log into the run's folder")]
 pub struct Args {
     /// Sampling interval in seconds
-    #[arg(long, default_value_t = 1.0, value_name = "S")]
-    interval: f64,
+    #[arg(long, default_value = "1", value_parser = interval, value_name = "S")]
+    interval: Duration,
     /// Exit after this many samples; otherwise at Ctrl-C
     #[arg(long, value_name = "N")]
     count: Option<u64>,
@@ -42,7 +42,6 @@ pub struct Args {
 /// # Errors
 /// Returns an error if there is nothing to monitor, or if the log cannot be written.
 pub fn run(args: &Args) -> Result<ExitCode> {
-    let interval = interval(args.interval)?;
     let stop = stop::quiet_flag()?;
     let mut log = args.out.as_deref().map(|p| Log::open(p, false)).transpose()?;
     let mut watch = Watch::new()?;
@@ -51,9 +50,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let mut taken = 0;
     // CPU utilisation is over the time since the sample before, so the first sample needs some time.
-    pause(Instant::now() + interval.min(Duration::from_millis(100)), &stop);
+    pause(
+        Instant::now() + args.interval.min(Duration::from_millis(100)),
+        &stop,
+    );
     while !stop.load(Ordering::Relaxed) && args.count.is_none_or(|n| taken < n) {
-        let next = Instant::now() + interval;
+        let next = Instant::now() + args.interval;
         let samples = watch.sample();
         if let Some(log) = &mut log {
             log.add(&samples)?;
@@ -62,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             if args.json {
                 say!("{}", serde_json::to_string(sample)?);
             } else {
-                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample));
+                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample)?);
             }
         }
         taken += 1;
@@ -76,31 +78,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A sampling interval of this many seconds.
-///
-/// # Errors
-/// Returns an error if it is out of range, or NaN.
-pub fn interval(seconds: f64) -> Result<Duration> {
-    ensure!(
-        (0.01..=86_400.0).contains(&seconds),
-        "an interval of {seconds} s is out of range: choose 0.01 to 86400"
-    );
-    Ok(Duration::from_secs_f64(seconds))
+/// Parses a sampling interval in seconds.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    number(0.01, 86_400.0)(text).map(Duration::from_secs_f64)
 }
 
 /// The values that a device reports.
-fn values(s: &Sample) -> String {
-    let all = [
-        (s.use_percent, "% busy"),
-        (s.memory_used_mib, "MiB used"),
-        (s.memory_total_mib, "MiB in all"),
-        (s.power_w, "W"),
-        (s.clock_mhz, "MHz"),
-        (s.memory_clock_mhz, "MHz memory"),
-        (s.temperature_c, "°C"),
-    ];
-    let known = all
-        .iter()
-        .filter_map(|(value, unit)| Some(format!("{:.0} {unit}", (*value)?)));
-    known.collect::<Vec<_>>().join(" · ")
+fn values(sample: &Sample) -> Result<String> {
+    let fields = serde_json::to_value(sample)?;
+    let fields = fields.as_object().into_iter().flatten();
+    let known = fields.filter(|(name, value)| *name != "seconds" && value.is_number());
+    let known = known.map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
+    Ok(known.collect::<Vec<_>>().join(" · "))
 }

@@ -1,4 +1,4 @@
-//! The settings of a run that the command line or a TOML file gives; the others keep their defaults.
+//! The settings of a run that the command line or a TOML file gives; the others keep their defaults. Numbers of options.
 
 use std::{fs, path::Path};
 
@@ -6,6 +6,22 @@ use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind, parser::ValueSource};
 
 use crate::train::{Config, OF_A_RESUMED_RUN};
+
+/// Parses a count that must be at least `least`.
+pub fn at_least(least: usize) -> impl Fn(&str) -> Result<usize, String> + Clone {
+    move |text| match text.parse() {
+        Ok(count) if count >= least => Ok(count),
+        _ => Err(format!("expected a whole number of at least {least}")),
+    }
+}
+
+/// Parses a number that must be in range, which NaN is not.
+pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
+    move |text| match text.parse() {
+        Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ => Err(format!("expected a number from {least} up to {most:e}")),
+    }
+}
 
 /// Settings as a TOML table with the keys of [`Config`].
 #[derive(Clone, Debug, Default)]

@@ -31,9 +31,7 @@ impl Profiling {
             return Ok(None);
         }
         if self.nvtx && cfg!(not(feature = "nvtx")) {
-            eprintln!(
-                "no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`"
-            );
+            eprintln!("no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`");
         }
         profile::start(device, self.nvtx).map(Some)
     }

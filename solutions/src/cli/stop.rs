@@ -7,9 +7,12 @@
 //!
 //! The two exit codes differ because a cancelled job must not be requeued.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    process,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::{Context, Result};
@@ -21,9 +24,16 @@ pub const STOPPED: u8 = 130;
 /// is invited to retry".
 pub const REQUEUE: u8 = 75;
 
+/// The program's one flag, and whether SIGUSR1 set it.
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static BY_SCHEDULER: AtomicBool = AtomicBool::new(false);
+
 /// The exit code of a run after it stopped and saved.
 pub fn code() -> u8 {
-    if requeue::asked() { REQUEUE } else { STOPPED }
+    match BY_SCHEDULER.load(Ordering::Relaxed) {
+        true => REQUEUE,
+        false => STOPPED,
+    }
 }
 
 /// The program's one flag that Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 set. A second signal, except SIGUSR1, kills the process;
@@ -32,15 +42,10 @@ pub fn code() -> u8 {
 /// # Errors
 /// Returns the system's error if the handlers cannot be installed.
 pub fn flag() -> Result<Arc<AtomicBool>> {
-    static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-    if let Some(flag) = FLAG.get() {
-        return Ok(flag.clone());
-    }
-    let flag = install("\nsaving, then stopping; press Ctrl-C again to stop without saving")?;
-    Ok(FLAG.get_or_init(|| flag).clone())
+    install("\nsaving, then stopping; press Ctrl-C again to stop without saving")
 }
 
-/// As [`flag`], for a command that usually ends by Ctrl-C: no message is printed. A program must not call both.
+/// As [`flag`], for a command that usually ends by Ctrl-C: no message is printed.
 ///
 /// # Errors
 /// Returns the system's error if the handlers cannot be installed.
@@ -49,79 +54,46 @@ pub fn quiet_flag() -> Result<Arc<AtomicBool>> {
 }
 
 fn install(message: &'static str) -> Result<Arc<AtomicBool>> {
+    if let Some(stop) = STOP.get() {
+        return Ok(stop.clone());
+    }
     let stop = Arc::new(AtomicBool::new(false));
     let set = stop.clone();
     ctrlc::set_handler(move || {
-        let again = set.swap(true, Ordering::Relaxed);
-        kill_at_the_next(again);
+        // Windows has no default action to restore while a handler is installed.
+        if set.swap(true, Ordering::Relaxed) && cfg!(not(unix)) {
+            process::exit(STOPPED.into());
+        }
+        #[cfg(unix)]
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            // SAFETY: the default action, which kills the process, needs no handler.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
         if !message.is_empty() {
             eprintln!("{message}");
         }
     })
     .context("the handler of Ctrl-C cannot be installed")?;
-    requeue::catch(&stop)?;
+    let stop = STOP.get_or_init(|| stop).clone();
+    #[cfg(unix)]
+    catch_scheduler()?;
     Ok(stop)
 }
 
-/// Restores the default action of the signals, which kills the process.
 #[cfg(unix)]
-fn kill_at_the_next(_again: bool) {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the default action needs no handler.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
-    }
-}
-
-/// Windows has no default action to restore while a handler is installed.
-#[cfg(not(unix))]
-fn kill_at_the_next(again: bool) {
-    if again {
-        std::process::exit(i32::from(STOPPED));
-    }
-}
-
-#[cfg(unix)]
-mod requeue {
-    use super::*;
-
-    static ASKED: AtomicBool = AtomicBool::new(false);
-    static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-
-    pub fn asked() -> bool {
-        ASKED.load(Ordering::Relaxed)
-    }
-
+fn catch_scheduler() -> Result<()> {
     /// Sets two flags: a signal handler may do little else.
     extern "C" fn note(_: libc::c_int) {
-        ASKED.store(true, Ordering::Relaxed);
+        BY_SCHEDULER.store(true, Ordering::Relaxed);
         if let Some(stop) = STOP.get() {
             stop.store(true, Ordering::Relaxed);
         }
     }
-
-    pub fn catch(stop: &Arc<AtomicBool>) -> Result<()> {
-        STOP.get_or_init(|| stop.clone());
-        let handler: extern "C" fn(libc::c_int) = note;
-        // SAFETY: the handler only loads and stores atomics, and STOP was set before.
-        let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
-        if before == libc::SIG_ERR {
-            return Err(std::io::Error::last_os_error())
-                .context("the handler of SIGUSR1 cannot be installed");
-        }
-        Ok(())
+    let handler: extern "C" fn(libc::c_int) = note;
+    // SAFETY: the handler only loads and stores atomics, and STOP was set before.
+    let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
+    if before == libc::SIG_ERR {
+        return Err(std::io::Error::last_os_error()).context("the handler of SIGUSR1 cannot be installed");
     }
-}
-
-/// Slurm runs on Linux only.
-#[cfg(not(unix))]
-mod requeue {
-    use super::*;
-
-    pub fn asked() -> bool {
-        false
-    }
-
-    pub fn catch(_: &Arc<AtomicBool>) -> Result<()> {
-        Ok(())
-    }
+    Ok(())
 }

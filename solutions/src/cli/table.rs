@@ -10,17 +10,14 @@ pub struct Table(Vec<Vec<String>>);
 
 impl Table {
     /// A table with these column titles.
-    pub fn new<S: ToString>(titles: impl IntoIterator<Item = S>) -> Self {
-        Self(vec![titles.into_iter().map(|t| t.to_string()).collect()])
+    pub fn new<S: ToString>(first: &str, titles: impl IntoIterator<Item = S>) -> Self {
+        let mut table = Self(Vec::new());
+        table.row(first, titles);
+        table
     }
 
-    /// Adds a row.
-    pub fn row<S: ToString>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.0.push(cells.into_iter().map(|c| c.to_string()).collect());
-    }
-
-    /// Adds a row of numbers, or of other values of one type, under a name.
-    pub fn named<S: ToString>(&mut self, name: &str, cells: impl IntoIterator<Item = S>) {
+    /// Adds a row: its name, and its other cells.
+    pub fn row<S: ToString>(&mut self, name: &str, cells: impl IntoIterator<Item = S>) {
         let cells = cells.into_iter().map(|c| c.to_string());
         self.0
             .push(std::iter::once(name.to_owned()).chain(cells).collect());
@@ -77,21 +74,24 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
     Ok(())
 }
 
-/// A table of objects with the same fields.
+/// A table of objects with the same fields, indented.
 fn of_objects(rows: &[Value]) -> Table {
     let objects = || rows.iter().filter_map(Value::as_object);
-    let indented = |(column, text): (usize, String)| if column == 0 { format!("  {text}") } else { text };
-    let titles = objects().next().into_iter().flat_map(|first| first.keys());
-    let titles = titles.map(|title| title.replace('_', " "));
-    let mut table = Table::new(titles.enumerate().map(indented));
-    for object in objects() {
-        table.row(object.values().map(cell).enumerate().map(indented));
+    let titles = objects()
+        .take(1)
+        .map(|first| first.keys().map(|title| title.replace('_', " ")).collect());
+    let mut table = Table(titles.collect());
+    table
+        .0
+        .extend(objects().map(|object| object.values().map(cell).collect()));
+    for row in &mut table.0 {
+        row[0].insert_str(0, "  ");
     }
     table
 }
 
 /// Longer lists of numbers are in JSON only.
-const MOST_NUMBERS: usize = 10;
+const MOST_NUMBERS: usize = 5;
 
 /// A value as text; a list in one line.
 fn cell(value: &Value) -> String {

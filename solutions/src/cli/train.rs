@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use anyhow::{Result, ensure};
@@ -20,7 +21,6 @@ use crate::{
     parallel::{Place, Processes},
     profile::monitor::Log,
     report,
-    shard::Stage,
     train::{
         BUILTIN, Config, Outcome, RunFolder, Target, Trainer, checkpoint, data, free_name,
         ranks::RankFunctions, summary,
@@ -65,8 +65,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Log the machine's utilisation to monitor.csv in the run's folder; sampling interval in seconds
-    #[arg(long, value_name = "S", help_heading = "Profiling")]
-    monitor: Option<f64>,
+    #[arg(long, value_name = "S", value_parser = monitor::interval, help_heading = "Profiling")]
+    monitor: Option<Duration>,
     /// What carries the messages between ranks [default: NCCL between GPUs if built with it, otherwise MPI; threads of one
     /// process need neither]
     #[arg(long, value_name = "ENGINE", help_heading = "Ranks")]
@@ -123,9 +123,8 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     };
     let path = trainer.folder.path().display().to_string();
     let folder = trainer.folder.path().to_owned();
-    let monitor = args.monitor.map(|s| -> Result<_> {
-        Log::open(&folder.join("monitor.csv"), true)?.in_background(monitor::interval(s)?)
-    });
+    let log = |interval| Log::open(&folder.join("monitor.csv"), true)?.in_background(interval);
+    let monitor = args.monitor.map(log);
     let monitor = monitor.transpose()?;
     let recording = args.profiling.start(trainer.device())?;
     let outcome = trainer.run(&stop)?;
@@ -142,8 +141,10 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     if let Some(line) = trainer.rank_stats.line() {
         eprintln!("{line}");
     }
-    print_memory(&trainer);
-    let command = command_line(&trainer.config);
+    if let Some(memory) = trainer.rank_stats.memory.filter(|_| trainer.config.zero > 0) {
+        eprintln!("{}", memory.line());
+    }
+    let command = format!("canopy train --config {path}/config.toml");
     let report = summary::finish(&mut trainer, &command)?;
     report::write(&folder, &report)?;
     if args.json {
@@ -156,20 +157,6 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         say!("{}", summary::text(&report, &path).trim_end());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Prints what the ranks keep: counted, predicted and, if they are processes, measured.
-fn print_memory(trainer: &Trainer) {
-    let (zero, stats) = (trainer.config.zero, &trainer.rank_stats);
-    // Without ZeRO and without a measurement there is nothing to compare.
-    let (Some(memory), true) = (&stats.memory, zero > 0 || stats.allocated.is_some()) else {
-        return;
-    };
-    let stage = Stage::ALL[usize::from(zero)];
-    eprintln!("{}", memory.line(stage, trainer.config.ranks as u64));
-    if let Some(allocated) = &stats.allocated {
-        eprintln!("{}", allocated.line());
-    }
 }
 
 fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
@@ -301,37 +288,4 @@ fn introduce(
     }
     eprintln!("writing to {}", folder.path().display());
     Ok(())
-}
-
-/// Returns the command that repeats the run: the preset with the fewest differing settings, and those settings.
-fn command_line(config: &Config) -> String {
-    let table = |c: &Config| toml::Table::try_from(c).unwrap_or_default();
-    let own = table(config);
-    let [quick, full] = ["quick", "full"].map(|name| -> Vec<String> {
-        let base = Config::preset(name).map(|c| table(&c)).unwrap_or_default();
-        let differs = own.iter().filter(|(k, v)| base.get(*k) != Some(v));
-        differs.map(|(k, v)| format!(" --{k} {}", argument(v))).collect()
-    });
-    match full.len() < quick.len() {
-        true => format!("canopy train --preset full{}", full.concat()),
-        false => format!("canopy train{}", quick.concat()),
-    }
-}
-
-fn argument(value: &toml::Value) -> String {
-    let text = match value {
-        toml::Value::String(s) => s.clone(),
-        toml::Value::Array(a) => a
-            .iter()
-            .filter_map(toml::Value::as_str)
-            .collect::<Vec<_>>()
-            .join(","),
-        other => other.to_string(),
-    };
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/,:+=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
 }

@@ -44,7 +44,17 @@ pub fn with_backward<const N: usize>(
 ) -> Result<Tensor> {
     let by_kernels = inputs.first().is_some_and(|x| Target::of_pass(pass, x).is_some());
     let on_tape = pass.train && (by_kernels || fused(pass, &inputs));
-    let Some(tape) = pass.tape.as_ref().filter(|_| on_tape) else {
+    composed(pass.tape.as_ref().filter(|_| on_tape), inputs, forward, backward)
+}
+
+/// As [`with_backward`], of an operator that is recorded if there is a `tape`.
+pub(super) fn composed<const N: usize>(
+    tape: Option<&Tape>,
+    inputs: [&Tensor; N],
+    forward: impl FnOnce([&Tensor; N]) -> Result<Tensor>,
+    backward: impl Fn(&Tensor) -> Result<[Tensor; N]> + Send + Sync + 'static,
+) -> Result<Tensor> {
+    let Some(tape) = tape else {
         return forward(inputs);
     };
     let detached = inputs.map(Tensor::detach);

@@ -4,9 +4,8 @@ use std::{ops::Range, sync::Arc};
 
 use candle_core::{DType, Result, Tensor, bail};
 
-use super::Pass;
 use super::device::Target;
-use super::values::{Values, fused};
+use super::{Pass, with_backward};
 
 /// How the rows of a `[points, channels]` matrix are divided into clouds. The rows of one cloud follow each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,23 +120,12 @@ pub fn without_padding(points: &Tensor, mask: &Tensor, pass: &Pass) -> Result<(T
         let rows = device.gather_rows(points, &index)?;
         return Ok((rows, clouds_of_rows));
     }
-    if !fused(pass, &[points]) {
-        let index = Tensor::from_vec(index, count, points.device())?;
-        let rows = points.reshape((clouds * longest, k))?.index_select(&index, 0)?;
-        return Ok((rows, clouds_of_rows));
-    }
-    let pc = points.contiguous()?;
-    let values = Values::of(&pc)?;
-    let row = |&i: &u32| &values[i as usize * k..][..k];
-    let rows: Vec<f32> = index.iter().flat_map(row).copied().collect();
-    let rows = pass.record(&[points], rows, &[count, k], || {
-        Box::new(move |g, _| {
-            let mut gradient = vec![0.0; clouds * longest * k];
-            for (&i, g) in index.iter().zip(g.chunks_exact(k)) {
-                gradient[i as usize * k..][..k].copy_from_slice(g);
-            }
-            Ok(vec![Some(gradient)])
-        })
+    let index = Tensor::from_vec(index, count, points.device())?;
+    let all = (clouds * longest, k);
+    let select = |[points]: [&Tensor; 1]| points.reshape(all)?.index_select(&index, 0);
+    let rows = with_backward([points], pass, select, {
+        let index = index.clone();
+        move |g| Ok([Tensor::zeros(all, g.dtype(), g.device())?.index_add(&index, g, 0)?])
     })?;
     Ok((rows, clouds_of_rows))
 }

@@ -4,8 +4,7 @@ use candle_core::{Result, Tensor};
 use canopy_data::{Philox, Purpose};
 
 use super::device::Target;
-use super::values::{Values, fused};
-use super::{Operator, Pass};
+use super::{Operator, Pass, with_backward};
 
 /// Drops each value with probability `p` and scales the rest by 1/(1−p) (Srivastava et al. 2014).
 /// The mask is a function of (seed, step, layer, element) by Philox: the same on every device, and a rank's share of the
@@ -21,47 +20,30 @@ fn dropped(x: &Tensor, p: f32, layer: u64, pass: &Pass) -> Result<Tensor> {
     if let Some(device) = Target::of_pass(pass, x) {
         return device.dropout(x, p, layer, pass);
     }
-    let mask = mask(x.dims(), p, layer, pass);
-    if !fused(pass, &[x]) {
-        return x * Tensor::from_vec(mask, x.shape(), x.device())?.to_dtype(x.dtype())?;
-    }
-    let xc = x.contiguous()?;
-    let y = Values::of(&xc)?.iter().zip(&mask).map(|(x, m)| x * m).collect();
-    pass.record(&[x], y, x.dims(), || {
-        Box::new(move |mut g, _| {
-            g.iter_mut().zip(&mask).for_each(|(g, m)| *g *= m);
-            Ok(vec![Some(g)])
-        })
+    let mask = Tensor::from_vec(mask(x.dims(), p, layer, pass), x.shape(), x.device())?;
+    let mask = mask.to_dtype(x.dtype())?;
+    with_backward([x], pass, |[x]| x * &mask, {
+        let mask = mask.clone();
+        move |g| Ok([(g * &mask)?])
     })
 }
 
 /// 0 or 1/(1−p) for each element of a tensor of shape `dims`.
 fn mask(dims: &[usize], p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
     let (rank, world_size) = pass.share.as_ref().map_or((0, 1), |s| (s.rank, s.world_size));
-    let rows = dims.first().copied().unwrap_or(1).max(1);
-    let row = dims.iter().product::<usize>() / rows;
-    let place = |own: usize| (rank + own * world_size) * row;
-    (0..rows)
-        .flat_map(|own| draws(place(own), row, p, layer, pass))
-        .collect()
-}
-
-/// 0 or 1/(1−p) for the `n` elements that begin with element `first`.
-fn draws(first: usize, n: usize, p: f32, layer: u64, pass: &Pass) -> Vec<f32> {
-    let scale = 1.0 / (1.0 - p);
     let (key, stream) = (Purpose::Dropout.key(pass.seed), pass.step << 16 | layer);
-    let skipped = first % 4;
-    let mut mask = Vec::with_capacity(n + 6);
-    for block in (first / 4) as u64..(first + n).div_ceil(4) as u64 {
-        mask.extend(Philox::at(key, stream, block).map(|bits| {
-            if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
-                0.0
-            } else {
-                scale
-            }
-        }));
-    }
-    mask.truncate(skipped + n);
-    mask.drain(..skipped);
-    mask
+    let count: usize = dims.iter().product();
+    let row = count / dims.first().copied().unwrap_or(1).max(1);
+    let scale = 1.0 / (1.0 - p);
+    let element = |i: usize| {
+        // Its number in the whole batch, of which this rank has every `world_size`-th row.
+        let number = (rank + i / row * world_size) * row + i % row;
+        let bits = Philox::at(key, stream, number as u64 / 4)[number % 4];
+        if (bits >> 8) as f32 * (1.0 / 16_777_216.0) < p {
+            0.0
+        } else {
+            scale
+        }
+    };
+    (0..count).map(element).collect()
 }

@@ -37,7 +37,6 @@ mod operators;
 mod plain;
 mod pool;
 mod ranks;
-mod residence;
 mod shared_mlp;
 mod steps;
 mod tape;
@@ -63,11 +62,11 @@ pub use mlp::{shared_mlp, shared_mlp_max};
 pub use neuron::neuron;
 pub use operators::each;
 pub use plain::{max_points, shared_layer};
-pub use pool::{idle_bytes, release_buffers};
+pub use pool::release_buffers;
 pub use ranks::{Share, SumOverRanks};
-pub use residence::{fill, release};
-pub use tape::{Gradients, Reverse, backward, backward_with};
-pub use transform::{add_identity, orthogonality, transform, transform_in};
+pub use tape::{Reverse, backward};
+pub use transform::{add_identity, orthogonality, transform};
+pub use values::{fill, release};
 
 /// How one pass over the network runs. Clones share one tape.
 #[derive(Clone, Debug)]

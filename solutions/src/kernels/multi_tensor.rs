@@ -46,9 +46,8 @@ pub fn sgd(params: List, grads: List, buffer: List, s: &SgdStep) -> Result<()> {
         return device.sgd([params, grads, buffer], s);
     }
     let [lr, momentum, decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
-    let f = [lr, momentum, decay, s.gradient_factor];
     over(params, grads, [buffer], |w, g, [kept], _| {
-        vector::sgd(w, g, kept, &f, s.nesterov);
+        vector::sgd(w, g, kept, [lr, momentum, decay], s.nesterov);
     })?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Layers of linear+BN+ReLU one operator at a time. By candle's operators this is the plain form, the specification of the
-//! fused one. A pass with a [`super::Lowering`] runs here as well, because it rounds between the operators; on the CPU in f32 its operators are on the pass's tape.
+//! fused one. A pass with a [`super::Lowering`] runs here as well, because it rounds between the operators; on the CPU
+//! in f32 its operators are on the pass's tape.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use candle_core::{CpuStorage, CustomOp1, Layout, Result, Shape, Tensor, bail};
 use rayon::prelude::*;
 
 use super::values::{fused, read};
-use super::{MlpLayer, Operator, Pass, linear, plain, shared_mlp};
+use super::{MlpLayer, Operator, Pass, linear, plain, shared_mlp, with_backward};
 
 /// Applies layer after layer to the rows, then takes the maximum over the points of each cloud if there are `clouds`.
 pub(super) fn layers(
@@ -48,9 +49,14 @@ fn layer(x: &Tensor, l: &MlpLayer, pass: &Pass) -> Result<Tensor> {
     if !l.relu {
         return Ok(y);
     }
-    pass.operate(Operator::Relu, [&y], |[y]| match on_tape(&y, pass) {
-        true => relu(&y, pass),
-        false => plain::relu(&y),
+    pass.operate(Operator::Relu, [&y], |[y]| {
+        let values = y.detach();
+        with_backward(
+            [&y],
+            pass,
+            |[y]| plain::relu(y),
+            move |g| Ok([values.le(0.0)?.where_cond(&g.zeros_like()?, g)?]),
+        )
     })
 }
 
@@ -112,16 +118,6 @@ where
         (self.backward)(&mut g);
         Ok(Some(Tensor::from_vec(g, x.shape(), x.device())?))
     }
-}
-
-/// The slope at 0 is 0, and NaN stays NaN.
-fn relu(x: &Tensor, pass: &Pass) -> Result<Tensor> {
-    let values = read(x)?;
-    let forward = |y: &mut [f32]| y.iter_mut().filter(|v| **v <= 0.0).for_each(|v| *v = 0.0);
-    each(x, pass, forward, move |g| {
-        let closed = g.iter_mut().zip(&values).filter(|(_, v)| **v <= 0.0);
-        closed.for_each(|(g, _)| *g = 0.0);
-    })
 }
 
 /// The maximum of each channel over each cloud's points, the first of equals; NaN is the greatest.

@@ -51,12 +51,6 @@ pub fn release_buffers() {
     free().clear();
 }
 
-/// Bytes of the buffers that wait in the pool for the next step.
-pub fn idle_bytes() -> u64 {
-    let numbers: usize = free().iter().map(Vec::capacity).sum();
-    (numbers * size_of::<f32>()) as u64
-}
-
 /// A buffer of the pool, which returns there when it is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Pooled(Vec<f32>);

@@ -17,8 +17,6 @@ pub struct AdamStep {
     pub decoupled: bool,
     /// Number of this step, starting at 1.
     pub step: u64,
-    /// Multiplies every gradient as it is read: clipping's factor, or 1 over the loss scale.
-    pub gradient_factor: f32,
 }
 
 /// Factors of Adam's formula, in f32.
@@ -38,7 +36,6 @@ pub(super) struct AdamFactors {
     pub shrink: f32,
     /// Adam's and LAMB's decay.
     pub decay: f32,
-    pub gradient: f32,
 }
 
 impl AdamFactors {
@@ -59,7 +56,6 @@ impl AdamFactors {
                 1.0
             },
             decay: if s.decoupled { 0.0 } else { s.weight_decay as f32 },
-            gradient: s.gradient_factor,
         }
     }
 }
@@ -77,8 +73,6 @@ pub struct LarsStep {
     pub trust: f64,
     /// Whether the tensors have a trust ratio and weight decay.
     pub adapted: bool,
-    /// Multiplies every gradient as it is read.
-    pub gradient_factor: f32,
 }
 
 /// The settings of one step of SGD.
@@ -92,6 +86,4 @@ pub struct SgdStep {
     pub weight_decay: f64,
     /// Whether to use Nesterov momentum.
     pub nesterov: bool,
-    /// Multiplies every gradient as it is read.
-    pub gradient_factor: f32,
 }

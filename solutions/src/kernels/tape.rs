@@ -2,7 +2,7 @@
 //!
 //! candle does not expose its graph, starts every gradient from zeros and adds on one thread. A training
 //! pass therefore has a tape of its own: each fused operator appends a node (its inputs, and a closure that
-//! turns the gradient of its output into those of its inputs), and `backward` visits the nodes from the last
+//! turns the gradient of its output into those of its inputs), and [`backward`] visits the nodes from the last
 //! to the first. The first gradient of a tensor is moved in, later ones are added in place, and the tensors that a
 //! node saved are freed as soon as they have been used. Gradients of the CPU's operators are vectors; those of the CUDA kernels'
 //! operators and of compositions of candle's are tensors, which stay on their device.
@@ -151,47 +151,14 @@ pub(super) fn record(
     Ok(output)
 }
 
-/// The gradients of the variables, by tensor.
-#[derive(Debug, Default)]
-pub struct Gradients(HashMap<TensorId, Tensor>);
-
-impl Gradients {
-    /// The gradient of `variable`, if the loss depends on it.
-    pub fn get(&self, variable: &Tensor) -> Option<&Tensor> {
-        self.0.get(&variable.id())
-    }
-
-    /// Removes and returns the gradient of `variable`.
-    pub fn take(&mut self, variable: &Tensor) -> Option<Tensor> {
-        self.0.remove(&variable.id())
-    }
-
-    /// Replaces the gradient of `variable`.
-    pub fn insert(&mut self, variable: &Tensor, gradient: Tensor) {
-        self.0.insert(variable.id(), gradient);
-    }
-}
-
-/// The gradients of `loss`, a scalar, with respect to every variable of the pass. It uses up the pass's tape.
+/// The backward pass from `loss`, a scalar, which uses up the pass's tape. Calls `ready(variable, gradient)` as soon as a
+/// variable's gradient is complete: from the last layer to the first, in the same order in every process. Data parallelism
+/// starts its all-reduce here.
 ///
 /// # Errors
-/// Returns an error if `loss` is not a scalar, or if it is neither on the pass's tape nor on candle's graph.
-pub fn backward(loss: &Tensor, pass: &Pass) -> Result<Gradients, Error> {
-    let mut all = Gradients::default();
-    backward_with(loss, pass, &mut |variable, gradient| {
-        all.insert(variable, gradient);
-        Ok::<_, Error>(())
-    })?;
-    Ok(all)
-}
-
-/// As [`backward`], but calls `ready(variable, gradient)` as soon as a variable's gradient is complete, and keeps no
-/// gradient: from the last layer to the first, in the same order in every process. Data parallelism starts its all-reduce
-/// here.
-///
-/// # Errors
-/// As [`backward`]; and returns the errors of `ready`, unchanged.
-pub fn backward_with<E: From<Error>>(
+/// Returns an error if `loss` is not a scalar, or if it is neither on the pass's tape nor on candle's graph; and returns the
+/// errors of `ready`, unchanged.
+pub fn backward<E: From<Error>>(
     loss: &Tensor,
     pass: &Pass,
     ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
@@ -241,10 +208,10 @@ impl Reverse {
     }
 
     /// Continues until only the first `operators` recorded operators are left ([`Pass::recorded`]). Calls `ready` as
-    /// [`backward_with`] does.
+    /// [`backward`] does.
     ///
     /// # Errors
-    /// As [`backward_with`].
+    /// As [`backward`].
     pub fn down_to<E: From<Error>>(
         &mut self,
         operators: usize,

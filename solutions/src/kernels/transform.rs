@@ -5,11 +5,12 @@ use std::ops::Range;
 use candle_core::{Result, Tensor, bail};
 use rayon::prelude::*;
 
+use super::by_candle::composed;
 use super::clouds::{Clouds, each_plain, split};
 use super::device::Target;
 use super::matmul::one_thread;
 use super::matrix::Matrix;
-use super::tape;
+use super::tape::{self, Tape};
 use super::tile::{LANES, Product, add_transposed};
 use super::values::Values;
 use super::{Operator, Pass};
@@ -18,23 +19,13 @@ use super::{Operator, Pass};
 ///
 /// # Errors
 /// Returns an error if the shapes do not match, or if the rows do not divide into the clouds.
-pub fn transform(x: &Tensor, t: &Tensor, clouds: impl Into<Clouds>) -> Result<Tensor> {
-    product(x, t, &clouds.into(), None)
-}
-
-/// [`transform`] as an operator of `pass`, in its precision.
-///
-/// # Errors
-/// As [`transform`].
-pub fn transform_in(pass: &Pass, x: &Tensor, t: &Tensor, clouds: &Clouds) -> Result<Tensor> {
+pub fn transform(x: &Tensor, t: &Tensor, clouds: &Clouds, pass: &Pass) -> Result<Tensor> {
     if let (Some(low), Some(device)) = (pass.low(), Target::of_pass(pass, x)) {
         // The points stay in low precision for the next layer.
         let (x, t) = (device.cast(x, low)?, device.cast(t, low)?);
         return product(&x, &t, clouds, Some(device));
     }
-    pass.operate(Operator::Matmul, [x, t], |[x, t]| {
-        transform(&x, &t, clouds.clone())
-    })
+    pass.operate(Operator::Matmul, [x, t], |[x, t]| product(&x, &t, clouds, None))
 }
 
 fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, device: Option<Target>) -> Result<Tensor> {
@@ -49,7 +40,7 @@ fn product(x: &Tensor, t: &Tensor, clouds: &Clouds, device: Option<Target>) -> R
     if let Some(device) = device.or_else(|| Target::of_inputs(&[x, t])) {
         return device.transform(x, t, &ranges);
     }
-    let Some(tape) = tape::Tape::of(&[x, t]) else {
+    let Some(tape) = Tape::of(&[x, t]) else {
         return each_plain(x, &ranges, |x, of| {
             x.matmul(&t.narrow(0, of.start, of.len())?)?.flatten_to(1)
         });
@@ -129,18 +120,9 @@ pub fn add_identity(x: &Tensor, k: usize) -> Result<Tensor> {
     if let Some(device) = Target::of_inputs(&[x]) {
         return device.add_identity(x, k);
     }
-    let Some(tape) = tape::Tape::of(&[x]) else {
-        let identity = Tensor::eye(k, x.dtype(), x.device())?.unsqueeze(0)?;
-        return x.reshape((clouds, k, k))?.broadcast_add(&identity);
-    };
-    let xc = x.contiguous()?;
-    let mut y = Values::of(&xc)?.to_vec();
-    for t in y.chunks_exact_mut(k * k) {
-        t.iter_mut().step_by(k + 1).for_each(|v| *v += 1.0);
-    }
-    tape::record(Some(&tape), &[x], y, &[clouds, k, k], || {
-        Box::new(|g, _| Ok(vec![Some(g)]))
-    })
+    let identity = Tensor::eye(k, x.dtype(), x.device())?.unsqueeze(0)?;
+    let add = |[x]: [&Tensor; 1]| x.reshape((clouds, k, k))?.broadcast_add(&identity);
+    composed(Tape::of(&[x]).as_ref(), [x], add, |g| Ok([g.clone()]))
 }
 
 /// How far transforms `[clouds, k, k]` are from orthogonal: ‖I − A·Aᵀ‖²_F, the mean over the clouds
@@ -159,7 +141,7 @@ pub fn orthogonality(t: &Tensor) -> Result<Tensor> {
     if let Some(device) = Target::of_inputs(&[t]) {
         return device.orthogonality(t);
     }
-    let Some(tape) = tape::Tape::of(&[t]) else {
+    let Some(tape) = Tape::of(&[t]) else {
         let identity = Tensor::eye(k, t.dtype(), t.device())?.unsqueeze(0)?;
         let product = t.matmul(&t.t()?)?;
         return identity.broadcast_sub(&product)?.sqr()?.sum_all()? / clouds as f64;

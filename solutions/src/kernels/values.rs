@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::{Deref, Range};
 
-use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, StorageRef, Tensor, bail};
+use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, StorageRef, Tensor, Var, bail};
 
 use super::Pass;
 
@@ -95,6 +95,36 @@ impl InplaceOp1 for Open<'_> {
         opened.push((values, from..to));
         open(self.rest, opened, self.then)
     }
+}
+
+/// Frees the numbers of `variable`, an f32 on the CPU. Until [`fill`] gives it new ones, only its shape may be used.
+///
+/// # Errors
+/// Returns an error for another dtype or another device.
+pub fn release(variable: &Var) -> Result<()> {
+    replace(variable, Vec::new())
+}
+
+/// Gives `variable`, an f32 on the CPU, the memory `numbers`: all tensors that share its memory see them.
+///
+/// # Errors
+/// Returns an error for another dtype, another device, or another number of elements.
+pub fn fill(variable: &Var, numbers: Vec<f32>) -> Result<()> {
+    if numbers.len() != variable.elem_count() {
+        let (found, shape) = (numbers.len(), variable.dims());
+        bail!("expected the numbers of a variable of shape {shape:?}, got {found}");
+    }
+    replace(variable, numbers)
+}
+
+fn replace(variable: &Var, numbers: Vec<f32>) -> Result<()> {
+    let numbers = Cell::new(numbers);
+    write(&[variable.as_tensor()], &|tensors| {
+        for (values, _) in tensors {
+            *values = numbers.take();
+        }
+    })
+    .map_err(|e| e.context("the memory of a variable is released and filled only as a whole"))
 }
 
 /// Whether the fused form runs: f32 on the CPU, and not switched off. Otherwise the plain form runs.

@@ -41,7 +41,7 @@ for_each_instruction_set! {
         let n = w.len();
         let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
         for i in 0..n {
-            let g = g[i] * f.gradient + w[i] * f.decay;
+            let g = g[i] + w[i] * f.decay;
             m[i] += (g - m[i]) * f.keep1;
             v[i] = v[i] * f.beta2 + g * g * f.keep2;
             w[i] = w[i] * f.shrink - m[i] / (v[i].sqrt() / f.root + f.eps) * f.size;
@@ -53,9 +53,8 @@ for_each_instruction_set! {
         let n = w.len();
         let (g, m, v) = (&g[..n], &mut m[..n], &mut v[..n]);
         for i in 0..n {
-            let g = g[i] * f.gradient;
-            m[i] += (g - m[i]) * f.keep1;
-            v[i] = v[i] * f.beta2 + g * g * f.keep2;
+            m[i] += (g[i] - m[i]) * f.keep1;
+            v[i] = v[i] * f.beta2 + g[i] * g[i] * f.keep2;
             let r = lamb_direction(w[i], m[i], v[i], f);
             sums[0] += f64::from(w[i]) * f64::from(w[i]);
             sums[1] += f64::from(r) * f64::from(r);
@@ -69,15 +68,16 @@ for_each_instruction_set! {
         }
     }
 
-    /// One step of SGD; `f` is learning rate, momentum, decay, the gradient's factor.
-    fn sgd(w: &mut [f32], g: &[f32], kept: &mut [f32], f: &[f32; 4], nesterov: bool) {
+    /// One step of SGD, of these learning rate, momentum and decay.
+    fn sgd(w: &mut [f32], g: &[f32], kept: &mut [f32], settings: [f32; 3], nesterov: bool) {
+        let [lr, momentum, decay] = settings;
         let n = w.len();
         let (g, kept) = (&g[..n], &mut kept[..n]);
         for i in 0..n {
-            let g = g[i] * f[3] + w[i] * f[2];
-            kept[i] = kept[i] * f[1] + g;
-            let direction = if nesterov { g + kept[i] * f[1] } else { kept[i] };
-            w[i] -= direction * f[0];
+            let g = g[i] + w[i] * decay;
+            kept[i] = kept[i] * momentum + g;
+            let direction = if nesterov { g + kept[i] * momentum } else { kept[i] };
+            w[i] -= direction * lr;
         }
     }
 

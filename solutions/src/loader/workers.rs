@@ -1,12 +1,9 @@
 //! Batches prepared ahead of the trainer by worker threads.
 
-use std::{
-    sync::Arc,
-    thread::{self, JoinHandle},
-};
+use std::{sync::Arc, thread};
 
 use anyhow::{Result, anyhow};
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::bounded;
 
 use super::collate::{Batch, Collate};
 use super::prefetch::{Panicked, prefetched};
@@ -30,19 +27,19 @@ impl Loader {
         }
     }
 
-    /// The batches of epoch `epoch`, in the order of `batches`. The threads exit after the last batch, or when the
-    /// iterator is dropped.
-    pub fn epoch(&self, epoch: u64, batches: Vec<Vec<usize>>) -> EpochBatches {
+    /// The batches of epoch `epoch`, in the order of `batches`. An error arrives in the place of its batch, and the batches
+    /// after it follow. The threads exit after the last batch, or at their next one when the iterator is dropped.
+    pub fn epoch(&self, epoch: u64, batches: Vec<Vec<usize>>) -> impl Iterator<Item = Result<Batch>> + use<> {
         // Without capacity, `send` returns only when the trainer receives the batch. Until then, the batch counts as
         // one of those in preparation.
         let (ready, incoming) = bounded(0);
-        let left = batches.len();
+        let count = batches.len();
         let (collate, workers, ahead) = (self.collate.clone(), self.workers, self.ahead);
         // Ends when all batches are sent, or when the trainer has dropped its end.
         let deliver = move || {
             let make = |i: usize| collate.batch(&batches[i], epoch);
             let mut sent = 0;
-            prefetched(left, workers, ahead, &make, &mut |batch: Result<Batch>| {
+            prefetched(count, workers, ahead, &make, &mut |batch: Result<Batch>| {
                 // The message of a panic does not name the trees of the batch; other errors name theirs.
                 let named = batch.map_err(|e| match e.is::<Panicked>() {
                     true => e.context(format!("the batch of {}", collate.trees(&batches[sent]))),
@@ -53,49 +50,18 @@ impl Loader {
             });
         };
         // If the thread cannot be started, `ready` is dropped, and the first call of `next` returns an error.
-        let thread = thread::Builder::new().name("loader".into()).spawn(deliver).ok();
-        EpochBatches {
-            incoming,
-            thread,
-            left,
-        }
-    }
-}
-
-/// The batches of one epoch, in order. An error arrives in the place of its batch, and the batches after it follow.
-#[derive(Debug)]
-pub struct EpochBatches {
-    incoming: Receiver<Result<Batch>>,
-    thread: Option<JoinHandle<()>>,
-    left: usize,
-}
-
-impl Iterator for EpochBatches {
-    type Item = Result<Batch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.left == 0 {
-            return None;
-        }
-        let received = self.incoming.recv();
-        self.left -= 1;
-        Some(received.unwrap_or_else(|_| {
-            self.left = 0;
-            Err(anyhow!(
-                "the loader's thread could not be started, or exited before its last batch: reduce --workers, or \
-                 end programs that use many threads"
-            ))
-        }))
-    }
-}
-
-impl Drop for EpochBatches {
-    fn drop(&mut self) {
-        // After the receiver is dropped, the loader's thread stops at its next `send`.
-        self.incoming = crossbeam_channel::never();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        drop(thread::Builder::new().name("loader".into()).spawn(deliver));
+        let mut left = count;
+        std::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            Some(incoming.recv().unwrap_or_else(|_| {
+                left = 0;
+                Err(anyhow!(
+                    "the loader's thread could not be started, or exited before its last batch: reduce --workers, or \
+                     end programs that use many threads"
+                ))
+            }))
+        })
     }
 }
 

@@ -154,12 +154,12 @@ impl PointNet {
         between.x = match (&self.transforms, part) {
             (Some([input, _]), 0) => {
                 let t = input.forward(x, clouds, pass).context("input transform")?;
-                kernels::transform_in(pass, x, &t, clouds)?
+                kernels::transform(x, &t, clouds, pass)?
             }
             (Some(_), 1) => layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], x, pass)?,
             (Some([_, feature]), 2) => {
                 let t = feature.forward(x, clouds, pass).context("feature transform")?;
-                let x = kernels::transform_in(pass, x, &t, clouds)?;
+                let x = kernels::transform(x, &t, clouds, pass)?;
                 between.transform = Some(t);
                 x
             }

@@ -137,7 +137,7 @@ impl PointNet {
         pass: &Pass,
         ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
     ) -> Result<()> {
-        kernels::backward_with(loss, pass, &mut |var, gradient| {
+        kernels::backward(loss, pass, &mut |var, gradient| {
             self.places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
         })
     }

@@ -47,7 +47,6 @@ impl AdamConfig {
             weight_decay: self.weight_decay,
             decoupled: self.decoupled,
             step: 0,
-            gradient_factor: 1.0,
         }
     }
 }

@@ -45,7 +45,6 @@ impl LarsConfig {
             weight_decay: self.weight_decay,
             trust: self.trust,
             adapted,
-            gradient_factor: 1.0,
         }
     }
 }

@@ -41,7 +41,6 @@ impl SgdConfig {
             momentum: self.momentum,
             weight_decay: self.weight_decay,
             nesterov: self.nesterov,
-            gradient_factor: 1.0,
         }
     }
 }

@@ -85,14 +85,6 @@ pub trait Collective: Link + Send {
     fn all_reduce(&self, data: &mut [f32]) -> Result<()>;
     // ANCHOR_END: Collective
 
-    /// As [`Self::all_reduce`]. `data` may become another list, which saves an engine that does not sum in place a copy.
-    ///
-    /// # Errors
-    /// As [`Self::all_reduce`].
-    fn all_reduce_vec(&self, data: &mut Vec<f32>) -> Result<()> {
-        self.all_reduce(data)
-    }
-
     /// Sums `data` over all ranks and writes this rank's [`chunk`] of the sum to `mine`.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ pub struct Reduced {
 
 /// Replaces `gradients` by their mean over the ranks, with one all-reduce.
 pub fn mean_over_ranks(collective: &dyn Collective, mut gradients: Vec<f32>) -> Result<Vec<f32>> {
-    collective.all_reduce_vec(&mut gradients)?;
+    collective.all_reduce(&mut gradients)?;
     let share = 1.0 / collective.world_size() as f32;
     gradients.iter_mut().for_each(|v| *v *= share);
     Ok(gradients)

@@ -13,18 +13,6 @@ pub struct Machine {
 }
 // ANCHOR_END: Machine
 
-impl Machine {
-    /// The arithmetic intensity above which the arithmetic is the limit, operations per byte.
-    pub(crate) fn ridge(&self) -> f64 {
-        self.flops / self.bytes
-    }
-
-    /// Maximum operations per second at `intensity` operations per byte.
-    pub(crate) fn attainable(&self, intensity: f64) -> f64 {
-        self.flops.min(intensity * self.bytes)
-    }
-}
-
 // ANCHOR: MatMul
 /// A matrix product `[rows, inner] · [inner, columns]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,13 +54,13 @@ pub fn matmul_roof(product: &MatMul, machine: &Machine) -> Roof {
     let flops = 2.0 * rows * inner * columns;
     let bytes = width * (rows * inner + inner * columns + rows * columns);
     let intensity = flops / bytes;
-    let attainable = machine.attainable(intensity);
+    let attainable = machine.flops.min(intensity * machine.bytes);
     Roof {
         flops,
         bytes,
         intensity,
         attainable,
         seconds: flops / attainable,
-        memory_bound: intensity < machine.ridge(),
+        memory_bound: intensity < machine.flops / machine.bytes,
     }
 }

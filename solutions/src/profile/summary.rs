@@ -65,10 +65,10 @@ impl Summary {
 
     /// The pattern with its evidence, then a table of `rows` names.
     pub fn text(&self, rows: usize) -> String {
-        let pattern = self.pattern.map(|p| p.to_string());
-        let pattern = pattern
-            .as_deref()
-            .unwrap_or("no pattern, because there are no spans to decide by");
+        let pattern = match self.pattern {
+            Some(pattern) => pattern.to_string(),
+            None => "no pattern, because there are no spans to decide by".to_owned(),
+        };
         let mut lines = vec![format!("profile of {}: {pattern}", duration(self.wall))];
         let s = &self.shares;
         for (what, share) in [
@@ -95,19 +95,20 @@ impl Summary {
             ));
         }
         let shown = &self.totals[..rows.min(self.totals.len())];
-        let width = shown.iter().map(|t| t.name.chars().count()).max();
-        let width = width.unwrap_or(4).clamp(4, 48);
-        let columns = ["calls", "total", "self", "self %"];
-        let row = |name: &str, [calls, total, own, share]: [&str; 4]| {
-            let name: String = name.chars().take(width).collect();
-            format!("{name:<width$} {calls:>8} {total:>10} {own:>10} {share:>7}")
+        let widths = shown.iter().map(|t| t.name.chars().count());
+        let width = widths.max().unwrap_or(4).clamp(4, 48);
+        let columns = ["calls", "total", "self", "self %"].map(String::from);
+        let row = |name: &str, [calls, total, own, share]: [String; 4]| {
+            format!("{name:<width$.width$} {calls:>8} {total:>10} {own:>10} {share:>7}")
         };
         lines.push(format!("\n{}", row("span", columns)));
-        for t in shown {
+        lines.extend(shown.iter().map(|t| {
             let share = format!("{:.1}", 100.0 * t.own as f64 / self.wall.max(1) as f64);
-            let (calls, total, own) = (t.calls.to_string(), duration(t.total), duration(t.own));
-            lines.push(row(&t.name, [&calls, &total, &own, &share]));
-        }
+            row(
+                &t.name,
+                [t.calls.to_string(), duration(t.total), duration(t.own), share],
+            )
+        }));
         lines.join("\n") + "\n"
     }
 

@@ -6,40 +6,29 @@ use indicatif::HumanCount;
 use minijinja::{Environment, UndefinedBehavior, Value, context, syntax::SyntaxConfig, value::Serde};
 use sha2::{Digest, Sha256};
 
-/// A page, without its data.
-pub(super) struct Page {
-    /// Its template, which extends `frame.html`.
-    pub template: &'static str,
-    pub css: &'static str,
-    /// The page's scripts, in order; no other script may run.
-    pub scripts: &'static [&'static str],
-}
-
-impl Page {
-    /// The whole document. The template escapes every text of `data`.
-    pub fn render(&self, data: Value) -> Result<String> {
-        let mut pages = Environment::new();
-        pages.set_undefined_behavior(UndefinedBehavior::Strict);
-        pages.set_syntax(
-            SyntaxConfig::builder()
-                .trim_blocks(true)
-                .lstrip_blocks(true)
-                .build()?,
-        );
-        pages.add_filter("percent", percent);
-        pages.add_filter("interval", interval);
-        pages.add_filter("decimals", decimals);
-        pages.add_filter("duration", duration);
-        pages.add_filter("thousands", |count: u64| HumanCount(count).to_string());
-        pages.add_filter("scientific", |value: f64| format!("{value:.2e}"));
-        pages.add_filter("sha256", |script: &str| {
-            Value::from_safe_string(STANDARD.encode(Sha256::digest(script)))
-        });
-        pages.add_template("frame.html", include_str!("frame.html"))?;
-        pages.add_template("page.html", self.template)?;
-        let own = context!(css => self.css, scripts => Serde(self.scripts));
-        Ok(pages.get_template("page.html")?.render(context!(..data, ..own))?)
-    }
+/// The whole document: a template that extends `frame.html`, and the page's scripts, in order; no other script may run. The
+/// template escapes every text of `data`.
+pub(super) fn render(template: &str, css: &str, scripts: &[&str], data: Value) -> Result<String> {
+    let mut pages = Environment::new();
+    pages.set_undefined_behavior(UndefinedBehavior::Strict);
+    pages.set_syntax(
+        SyntaxConfig::builder()
+            .trim_blocks(true)
+            .lstrip_blocks(true)
+            .build()?,
+    );
+    pages.add_filter("percent", percent);
+    pages.add_filter("decimals", decimals);
+    pages.add_filter("duration", duration);
+    pages.add_filter("thousands", |count: u64| HumanCount(count).to_string());
+    pages.add_filter("scientific", |value: f64| format!("{value:.2e}"));
+    pages.add_filter("sha256", |script: &str| {
+        Value::from_safe_string(STANDARD.encode(Sha256::digest(script)))
+    });
+    pages.add_template("frame.html", include_str!("frame.html"))?;
+    pages.add_template("page.html", template)?;
+    let own = context!(css, scripts => Serde(scripts));
+    Ok(pages.get_template("page.html")?.render(context!(..data, ..own))?)
 }
 
 /// A share as `87.3 %`; `–` if it is unknown or not finite.

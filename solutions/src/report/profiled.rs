@@ -89,7 +89,10 @@ pub fn flame_plot(timeline: &Timeline, title: &str) -> RectPlot {
                 to: percent(start + total),
                 colour: colour(*kind),
                 label: name.to_owned(),
-                hover: format!("{name}: {share:.2} %, {calls} calls, {:.3} ms", *total as f64 / 1e6),
+                hover: format!(
+                    "{name}: {share:.2} %, {calls} calls, {:.3} ms",
+                    *total as f64 / 1e6
+                ),
             });
         }
     }

@@ -144,12 +144,11 @@ fn settings<'a>(parts: impl Iterator<Item = &'a str>, places: &[&'a str]) -> Res
     Ok(settings)
 }
 
-/// `text` as a number or a flag if it is one.
+/// `text` as a number if it is one.
 fn json(text: &str) -> Value {
-    match (text.parse::<u64>(), text.parse::<f64>(), text.parse::<bool>()) {
-        (Ok(number), ..) => number.into(),
-        (_, Ok(number), _) if number.is_finite() => number.into(),
-        (_, _, Ok(flag)) => flag.into(),
+    match (text.parse::<u64>(), text.parse::<f64>()) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) if number.is_finite() => number.into(),
         _ => text.into(),
     }
 }
@@ -161,20 +160,23 @@ impl fmt::Display for Schedule {
         f.write_str(&name)?;
         let places = form(&name).map_or(&[][..], |(_, places)| places);
         for (key, value) in &settings {
-            let words = each(value)
-                .iter()
-                .map(|value| match (value.as_str(), value.as_f64()) {
-                    (Some(word), _) => word.to_owned(),
-                    (_, Some(number)) if value.is_f64() => number.to_string(),
-                    _ => value.to_string(),
-                });
-            let words = words.collect::<Vec<_>>().join(",");
-            match places.contains(&&**key) {
-                true => write!(f, ":{words}")?,
-                false => write!(f, ":{key}={words}")?,
-            }
+            let key = match places.contains(&&**key) {
+                true => String::new(),
+                false => format!("{key}="),
+            };
+            let words: Vec<String> = each(value).iter().map(word).collect();
+            write!(f, ":{key}{}", words.join(","))?;
         }
         Ok(())
+    }
+}
+
+/// A word, or a number without an exponent.
+fn word(value: &Value) -> String {
+    match (value.as_str(), value.as_u64(), value.as_f64()) {
+        (Some(word), ..) => word.to_owned(),
+        (_, Some(whole), _) => whole.to_string(),
+        (.., number) => number.unwrap_or(f64::NAN).to_string(),
     }
 }
 

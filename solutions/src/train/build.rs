@@ -23,7 +23,6 @@ impl Config {
             categories: target::count(&self.categories),
             width,
             dropout,
-            ..PointNetConfig::default()
         }
     }
 

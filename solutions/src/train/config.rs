@@ -130,7 +130,7 @@ pub struct Config {
     /// Seed of initial values, order, sampling, augmentation, dropout and split
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Optimizer. L-BFGS is not among them because it evaluates the same batch several times
+    /// Optimizer
     #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = OPTIM)]
     pub optimizer: String,
     /// Peak learning rate

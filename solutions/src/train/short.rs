@@ -33,7 +33,7 @@ pub fn built_in() -> Result<Dataset> {
             eprintln!("generating the built-in forest of {total} scans (once; it is cached)");
         }
     })?;
-    Ok(grown.dataset)
+    Ok(grown.0)
 }
 
 /// Returns the configuration of a small network that trains within seconds: a quarter of the width, no dropout, no random

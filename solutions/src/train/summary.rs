@@ -104,7 +104,8 @@ fn of_species(
     let tree = |record: usize| &trainer.data.records[record];
     let pairs = predictions.iter().zip(part.records);
     let named = pairs.map(|(row, &record)| (argmax(row), row[argmax(row)], record));
-    let mut wrong = Vec::from_iter(named.filter(|&(named, _, r)| named != tree(r).species));
+    let wrong = named.filter(|&(named, _, record)| named != tree(record).species);
+    let mut wrong: Vec<_> = wrong.collect();
     wrong.sort_by(|a, b| b.1.total_cmp(&a.1));
     let wrong = wrong
         .into_iter()

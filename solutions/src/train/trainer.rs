@@ -216,11 +216,6 @@ impl Trainer {
         self.progress.category_warning(&self.data, ids, &records)
     }
 
-    /// Returns the outputs of the network for each cloud.
-    pub(super) fn outputs(&self) -> usize {
-        self.model.config().classes
-    }
-
     /// Returns the number of training clouds of each species, in label order.
     pub fn training_counts(&self) -> Vec<usize> {
         species_counts(&self.data, &self.split.train)

@@ -89,8 +89,9 @@ pub fn sum_of_terms() -> Case {
 pub fn transformed(k: usize) -> Case {
     const LENGTHS: [usize; 4] = [1, 2, 33, 100];
     let rows: usize = LENGTHS.iter().sum();
-    Case::new("transform", k, &[&[rows, k], &[4, k, k]], |x, v, _| {
-        Ok(vec![transform(x, &v[1], Clouds::Lengths(LENGTHS.into()))?])
+    Case::new("transform", k, &[&[rows, k], &[4, k, k]], |x, v, pass| {
+        let clouds = Clouds::Lengths(LENGTHS.into());
+        Ok(vec![transform(x, &v[1], &clouds, pass)?])
     })
 }
 

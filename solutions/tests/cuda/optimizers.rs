@@ -109,7 +109,6 @@ const ADAM: AdamStep = AdamStep {
     weight_decay: 0.1,
     decoupled: false,
     step: 3,
-    gradient_factor: 0.25,
 };
 
 const ADAMW: AdamStep = AdamStep {
@@ -122,7 +121,6 @@ const SGD: SgdStep = SgdStep {
     momentum: 0.9,
     weight_decay: 0.1,
     nesterov: false,
-    gradient_factor: 0.25,
 };
 
 const NESTEROV: SgdStep = SgdStep {
@@ -136,7 +134,6 @@ const LARS: LarsStep = LarsStep {
     weight_decay: 0.01,
     trust: 0.02,
     adapted: true,
-    gradient_factor: 1.0,
 };
 
 const KINDS: [&str; 7] = ["adamw", "adam", "lamb", "sgd", "nesterov", "lars", "plain lars"];

@@ -1,5 +1,7 @@
 //! Layers with random values by seed, and the comparison with the plain composition in f64.
 
+use std::collections::HashMap;
+
 use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::kernels::{self, BatchNorm, MlpLayer, Pass};
 use canopy_data::Philox;
@@ -133,9 +135,15 @@ pub fn gradients<'a>(
     pass: &Pass,
     vars: impl IntoIterator<Item = (String, &'a Var)>,
 ) -> Result<Outcome> {
-    let grads = kernels::backward(loss, pass)?;
+    let mut grads = HashMap::new();
+    kernels::backward(loss, pass, &mut |v, g| {
+        grads.insert(v.id(), g);
+        Ok::<_, candle_core::Error>(())
+    })?;
     let of = |(name, v): (String, &Var)| {
-        let g = grads.get(v).unwrap_or_else(|| panic!("no gradient of {name}"));
+        let g = grads
+            .get(&v.id())
+            .unwrap_or_else(|| panic!("no gradient of {name}"));
         assert_eq!(g.dims(), v.dims(), "{name}");
         (name, flat(g))
     };

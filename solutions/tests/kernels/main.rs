@@ -7,6 +7,5 @@ mod backward;
 mod common;
 mod edges;
 mod multi_tensor;
-mod padding;
 mod shared_mlp;
 mod transforms;

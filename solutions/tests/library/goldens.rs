@@ -249,13 +249,9 @@ fn what_canopy_writes_has_the_names_and_shapes_that_pytorch_reads() {
     let temporary = tempfile::tempdir().unwrap();
     let written = temporary.path().join("weights");
     for kind in KINDS {
-        let map: HashMap<_, _> = Case::new(kind, DType::F32, true)
-            .model()
-            .to_map()
-            .unwrap()
-            .into_iter()
-            .collect();
-        candle_core::safetensors::save(&map, &written).unwrap();
+        let model = Case::new(kind, DType::F32, true).model();
+        let tensors: HashMap<_, _> = model.to_map().unwrap().into_iter().collect();
+        candle_core::safetensors::save(&tensors, &written).unwrap();
         let pytorchs = folder().join(format!("{kind}.weights.safetensors"));
         assert_eq!(shapes(&written), shapes(&pytorchs), "{kind}");
     }

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[cfg(all(feature = "mpi", unix))]
-mod allocated;
 mod collectives;
 mod ending;
 mod equal;
@@ -13,9 +11,3 @@ mod mpi;
 mod nccl;
 mod shapes;
 mod sharded;
-
-/// Counts what a rank that is a process allocates.
-#[cfg(all(feature = "mpi", unix))]
-#[global_allocator]
-static ALLOCATOR: canopy::train::memory::Counted<std::alloc::System> =
-    canopy::train::memory::Counted(std::alloc::System);

@@ -11,7 +11,6 @@ use canopy::{
 };
 
 use crate::{
-    allocated::every_stage,
     collectives::{collectives, sum, whole},
     shapes::*,
 };
@@ -67,8 +66,6 @@ fn one_rank() {
     let processes = connect(&place).unwrap();
     let links = processes.links().unwrap();
     assert_eq!((links.rank(), links.world_size()), (place.rank, place.world_size));
-    // First, while the process has nothing else.
-    every_stage(&*processes, place.rank, place.world_size);
     collectives(&*links).unwrap();
     // A call counts as one message.
     let before = links.traffic();
@@ -152,10 +149,6 @@ fn trainings(processes: &dyn Processes, rank: usize, world: usize) {
             let threads = run(config.clone(), Shapes::default(), functions).unwrap();
             assert_eq!(trained.progress.left_out, threads.progress.left_out);
             let (mpi, threads) = (numbers(&trained), numbers(&threads));
-            let largest = |a: &[f32], b: &[f32]| {
-                let pairs = a.iter().zip(b);
-                pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
-            };
             let (off, moved) = (largest(&mpi, &threads), largest(&mpi, &start));
             println!("{world} ranks, {name}, overlap {overlap}: {off} of {moved}");
             // Two numbers have one sum; the sum of four depends on the order.

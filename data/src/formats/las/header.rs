@@ -36,8 +36,6 @@ pub struct Header {
     pub laszip: Option<LazVlr>,
     /// Whether they are compressed in chunks; the first releases of LASzip wrote one run.
     pub chunked: bool,
-    /// The coordinate reference system, if a record has it.
-    pub crs: Option<String>,
     /// What the file's length contradicts.
     pub warning: Option<String>,
 }
@@ -99,7 +97,6 @@ impl Header {
             grid,
             laszip: None,
             chunked: true,
-            crs: None,
             warning: None,
         };
         header.read_records(file)?;
@@ -113,7 +110,7 @@ impl Header {
         [[r.min_x, r.min_y, r.min_z], [r.max_x, r.max_y, r.max_z]]
     }
 
-    /// Searches the variable length records for LASzip's and for the coordinate reference system.
+    /// Searches the variable length records for LASzip's.
     fn read_records<R: Read + Seek>(&mut self, file: &mut R) -> Result<()> {
         let begin = u64::from(self.raw.header_size);
         file.seek(SeekFrom::Start(begin))?;
@@ -126,17 +123,9 @@ impl Header {
                 format!("variable length record {i} of {number} does not fit before the points at byte {start}: the file is damaged")
             })?;
             let user = vlr.user_id.split(|&b| b == 0).next().unwrap_or_default();
-            match (user, vlr.record_id) {
-                (b"laszip encoded", LazVlr::RECORD_ID) => {
-                    self.laszip = Some(self.laszip(&vlr.data)?);
-                    self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
-                }
-                (b"LASF_Projection", 2112) => {
-                    let text = String::from_utf8_lossy(&vlr.data);
-                    self.crs = Some(text.trim_end_matches('\0').to_owned());
-                }
-                (b"LASF_Projection", 34735) if self.crs.is_none() => self.crs = epsg(&vlr.data),
-                _ => {}
+            if (user, vlr.record_id) == (b"laszip encoded", LazVlr::RECORD_ID) {
+                self.laszip = Some(self.laszip(&vlr.data)?);
+                self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
             }
         }
         Ok(())
@@ -203,19 +192,4 @@ impl Header {
 /// The compressor's number: the first two bytes of a record that `LazVlr` has read, which does not expose it.
 fn compressor(data: &[u8]) -> u16 {
     u16::from_le_bytes([data[0], data[1]])
-}
-
-/// The EPSG code in a GeoTIFF key directory: key 3072 (projected), or 2048 (geographic).
-fn epsg(data: &[u8]) -> Option<String> {
-    let shorts: Vec<u16> = data
-        .chunks_exact(2)
-        .map(|b| u16::from_le_bytes([b[0], b[1]]))
-        .collect();
-    let key = |id: u16| {
-        let mut keys = shorts.get(4..)?.chunks_exact(4);
-        // A key whose value is in another record (location not 0) is not a code.
-        keys.find(|k| k[0] == id && k[1] == 0 && k[3] != 32767)
-            .map(|k| k[3])
-    };
-    key(3072).or_else(|| key(2048)).map(|code| format!("EPSG:{code}"))
 }

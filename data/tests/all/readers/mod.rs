@@ -3,10 +3,7 @@
 mod las_files;
 mod refused;
 
-use canopy_data::{
-    Cloud,
-    formats::{self, Invalid},
-};
+use canopy_data::{Cloud, formats};
 
 use crate::{
     assert_contains,
@@ -72,16 +69,6 @@ fn reads_named_columns_and_ignores_others() {
     let c = read("b.xyz", rows).unwrap();
     assert_eq!(c.origin, [432_100.0, 5_403_200.0, 0.0]);
     assert!((c.xyz[1][0] - 1.124).abs() < 1e-6 && (c.xyz[1][2] - 812.79).abs() < 1e-4);
-}
-
-#[test]
-fn drops_points_with_non_finite_coordinates_on_request() {
-    let home = tempfile::tempdir().unwrap();
-    let path = home.path().join("a.xyz");
-    std::fs::write(&path, "1 2 3\nnan 0 0\n4 5 6\n0 inf 0\n").unwrap();
-    let mut reader = formats::open_with(&path, Invalid::Drop).unwrap();
-    assert_eq!(reader.read_all().unwrap().xyz, [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-    assert_eq!(reader.dropped(), 2);
 }
 
 #[test]

@@ -3,76 +3,44 @@
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::Options;
-use crate::{
-    model::Kind,
-    precision::Precision,
-    profile::{Machine, time_device},
-};
+use crate::{model::Kind, precision::Precision, profile::time_device};
 
 /// Number of timed runs.
 const RUNS: usize = 15;
 
-/// The bound of a step, from rates that were measured in the same call.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Bound {
-    matmul_gflop_per_second: f64,
-    copy_gb_per_second: f64,
-    /// Of a whole batch.
-    gflop: f64,
-    gigabytes: f64,
-    pub ms: f64,
+/// Measures the rates, before any step runs. Returns them and the bound.
+pub fn measure(train: bool, options: &Options, device: &Device) -> Result<Value> {
+    // On a CPU, other formats are emulated.
+    let dtype = match options.precision {
+        Precision::Bf16 if !device.is_cpu() => DType::BF16,
+        Precision::Fp16 if !device.is_cpu() => DType::F16,
+        _ => DType::F32,
+    };
+    // Turns tf32 on.
+    options.precision.lowering(device);
+    let flops = product_flops(if device.is_cpu() { 1536 } else { 8192 }, dtype, device)?;
+    let bytes = copied_bytes(device)?;
+    let batch = options.batch as f64;
+    let gflop = batch * gflop(options.model, options.points, options.classes, train);
+    let gigabytes = batch * gigabytes(options.model, options.points, train, dtype.size_in_bytes());
+    Ok(json!({
+        "matmul_gflop_per_second": flops / 1e9,
+        "copy_gb_per_second": bytes / 1e9,
+        // Of a whole batch.
+        "gflop": gflop,
+        "gigabytes": gigabytes,
+        "ms": 1e12 * (gflop / flops).max(gigabytes / bytes),
+    }))
 }
 
-impl Bound {
-    /// Measures the rates, and prints the bound to standard error, before any step runs.
-    pub fn measure(train: bool, options: &Options, device: &Device) -> Result<Self> {
-        // On a CPU, other formats are emulated.
-        let dtype = match options.precision {
-            Precision::Bf16 if !device.is_cpu() => DType::BF16,
-            Precision::Fp16 if !device.is_cpu() => DType::F16,
-            _ => DType::F32,
-        };
-        // Turns tf32 on.
-        options.precision.lowering(device);
-        let n = if device.is_cpu() { 1536 } else { 8192 };
-        let machine = Machine {
-            flops: product_flops([n, n, n], dtype, device)?,
-            bytes: copied_bytes(device)?,
-        };
-        let batch = options.batch as f64;
-        let gflop = batch * gflop(options.model, options.points, options.classes, train);
-        let gigabytes = batch * gigabytes(options.model, options.points, train, dtype.size_in_bytes());
-        let bound = Self {
-            matmul_gflop_per_second: machine.flops / 1e9,
-            copy_gb_per_second: machine.bytes / 1e9,
-            gflop,
-            gigabytes,
-            ms: 1e12 * (gflop / machine.flops).max(gigabytes / machine.bytes),
-        };
-        eprintln!("{bound}");
-        Ok(bound)
-    }
-}
-
-impl std::fmt::Display for Bound {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "bound {:.3} ms: {:.1} GFLOP at {:.0} GFLOP/s (matrix product), {:.3} GB at {:.0} GB/s (copy)",
-            self.ms, self.gflop, self.matmul_gflop_per_second, self.gigabytes, self.copy_gb_per_second
-        )
-    }
-}
-
-/// Operations per second of candle's product of `rows × inner` and `inner × columns`.
-pub fn product_flops([rows, inner, columns]: [usize; 3], dtype: DType, device: &Device) -> Result<f64> {
-    let left = Tensor::ones((rows, inner), dtype, device)?;
-    let right = Tensor::ones((inner, columns), dtype, device)?;
-    let seconds = fastest(device, &mut || left.matmul(&right).map(drop))?;
-    Ok(2.0 * (rows * inner * columns) as f64 / seconds)
+/// Operations per second of candle's product of two matrices of `n × n`.
+fn product_flops(n: usize, dtype: DType, device: &Device) -> Result<f64> {
+    let matrix = Tensor::ones((n, n), dtype, device)?;
+    let seconds = fastest(device, &mut || matrix.matmul(&matrix).map(drop))?;
+    Ok(2.0 * (n as f64).powi(3) / seconds)
 }
 
 /// Bytes per second of a large copy: each byte is read once and written once.
@@ -102,7 +70,7 @@ fn fastest(device: &Device, work: &mut dyn FnMut() -> candle_core::Result<()>) -
 /// Returns the GFLOP per cloud (a multiply-add counts as two). In training a layer costs three times its matrix product:
 /// the forward pass and two gradients. A layer under the max costs one product and twice the covariance of its input (the
 /// closed form in `kernels`).
-pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
+fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
     let times = if train { 3.0 } else { 1.0 };
     let product = |widths: &[usize]| widths.windows(2).map(|w| (w[0] * w[1]) as f64).sum::<f64>();
     let wide = 128.0 * 1024.0 + if train { 2.0 * 128.0 * 128.0 } else { 0.0 };
@@ -127,7 +95,7 @@ pub fn gflop(kind: Kind, points: usize, classes: usize, train: bool) -> f64 {
 /// Returns the GB per cloud that a step moves at least: each activation that is stored, `width` bytes per value, is written and
 /// read once; in training, the backward pass reads it again, and writes and reads its gradient. The widest layers' outputs are
 /// not stored.
-pub fn gigabytes(kind: Kind, points: usize, train: bool, width: usize) -> f64 {
+fn gigabytes(kind: Kind, points: usize, train: bool, width: usize) -> f64 {
     let stored = match kind {
         Kind::Vanilla => 64 + 64 + 64 + 128,
         // Both T-Nets' layers, and the points and features that they transform.

@@ -3,15 +3,15 @@
 mod bound;
 mod measure;
 mod peer;
-mod print;
 mod scale;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::{options::at_least, table::show};
 use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
@@ -22,10 +22,8 @@ use crate::train::{
     machine::{self, mib},
     memory::{in_use, reset_peak},
 };
-use bound::Bound;
-use candle_core::{DType, Device};
+use candle_core::Device;
 use measure::{Bench, Times};
-use peer::Peer;
 
 /// Options of `canopy bench`.
 #[derive(Debug, clap::Args)]
@@ -36,11 +34,11 @@ pub struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Speed of a training step: loader, forward pass, backward pass, optimizer
+    /// Speed of a training step: forward pass, backward pass, optimizer
     Train(Options),
     /// Speed of inference: the forward pass with running statistics
     Infer(Options),
-    /// Scaling over ranks that are threads and processes, their all-reduces and messages, and predictions for other links
+    /// Scaling over ranks that are threads or processes
     Scale(scale::Args),
 }
 
@@ -54,23 +52,20 @@ pub struct Options {
     #[arg(long, default_value = "full", value_parser = choice::<Kind>(&["full", "vanilla"]))]
     model: Kind,
     /// Points per cloud
-    #[arg(long, default_value_t = 1024, value_name = "N")]
+    #[arg(long, default_value_t = 1024, value_parser = at_least(1), value_name = "N")]
     points: usize,
     /// Clouds per batch
-    #[arg(long, default_value_t = 32, value_name = "N")]
+    #[arg(long, default_value_t = 32, value_parser = at_least(1), value_name = "N")]
     batch: usize,
     /// Number of classes
-    #[arg(long, default_value_t = 7, value_name = "N")]
+    #[arg(long, default_value_t = 7, value_parser = at_least(1), value_name = "N")]
     classes: usize,
     /// Timed steps per round, after one untimed step
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(long, default_value_t = 5, value_parser = at_least(1), value_name = "N")]
     repeats: usize,
     /// Rounds; each runs canopy, then PyTorch
-    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(long, default_value_t = 2, value_parser = at_least(1), value_name = "N")]
     rounds: usize,
-    /// Loader threads
-    #[arg(long, default_value_t = 2, value_name = "N")]
-    workers: usize,
     /// Format of the matrix products. Unless it is fp32, each round also measures fp32 on a CPU, and PyTorch runs bf16 under
     /// autocast
     #[arg(long, default_value = "fp32", value_parser = choice::<Precision>(&["fp32", "tf32", "bf16", "fp16"]))]
@@ -78,7 +73,7 @@ pub struct Options {
     /// Use candle's operators instead of the fused ones
     #[arg(long)]
     plain: bool,
-    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting, over a batch that is on the device
+    /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting
     #[arg(long, default_value = "cpu", value_name = "NAME")]
     device: String,
     /// First measure a matrix product and a copy, and compute the time that a step needs at least
@@ -102,73 +97,25 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         What::Infer(options) => (false, options),
         What::Scale(args) => return scale::run(args),
     };
-    for (name, value, least) in [
-        ("--points", options.points, 1),
-        ("--batch", options.batch, 1 + usize::from(train)),
-        ("--classes", options.classes, 1),
-        ("--repeats", options.repeats, 1),
-        ("--rounds", options.rounds, 1),
-    ] {
-        ensure!(value >= least, "{name} must be at least {least}, it is {value}");
-    }
+    ensure!(
+        options.batch > usize::from(train),
+        "--batch must be at least 2 in training, it is {}",
+        options.batch
+    );
     let device = device::choose(&options.device)?.device;
     ensure!(
         options.python.is_none() || device.is_cpu(),
         "--python is for the CPU; tests/gpu/run.sh measures PyTorch on a GPU"
     );
-    let found = collect(train, options, &device)?;
-    match options.json {
-        true => say!("{}", serde_json::to_string_pretty(&found)?),
-        false => print::print(&found)?,
-    }
+    show(&collect(train, options, &device)?, options.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Results of one benchmark; times are medians in ms.
-#[derive(Debug, Serialize)]
-struct Found {
-    bench: &'static str,
-    model: Kind,
-    points: usize,
-    batch: usize,
-    device: String,
-    threads: usize,
-    processor: String,
-    /// Measured before the first step.
-    bound: Option<Bound>,
-    plain: bool,
-    precision: Precision,
-    /// How a format other than fp32 was computed.
-    low_precision: Option<String>,
-    /// The step in fp32, measured in the same rounds, if the format is another one.
-    fp32_total_ms: Option<f64>,
-    loader_ms: f64,
-    forward_ms: f64,
-    backward_ms: f64,
-    optimizer_ms: f64,
-    total_ms: f64,
-    all_totals_ms: Vec<f64>,
-    clouds_per_second: f64,
-    /// The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
-    peak_memory_mib: Option<f64>,
-    /// Memory of tensors after a tenth of a round's steps, and after all.
-    memory_mib: Option<[f64; 2]>,
-    /// Arithmetic that the fused operators need, whichever operators ran.
-    gflop: f64,
-    gflop_per_second: f64,
-    /// How the widest layers' maxima were found, and what the filter did.
-    filter: Filter,
-    candidates_each: f64,
-    fallback_share: f64,
-    /// Throughput of candle's matrix product 32,768 × 128 × 1,024 in f32, measured in this run.
-    matmul_gflop_per_second: f64,
-    pytorch: Vec<Peer>,
-}
-
-fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
+fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
     let bound = options
         .bound
-        .then(|| Bound::measure(train, options, device))
+        .then(|| bound::measure(train, options, device))
         .transpose()?;
     reset_peak(device);
     let mut bench = Bench::new(train, options, options.precision, device)?;
@@ -190,41 +137,46 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Found> {
             }
         }
     }
-    let gflop = bound::gflop(options.model, options.points, options.classes, train) * options.batch as f64;
     let of_part =
         |times: &Times, part: usize| median(&times.iter().map(|step| step[part]).collect::<Vec<_>>());
-    let total = of_part(&ours, 4);
+    let total = of_part(&ours, 3);
     let filter = filter_counts();
-    // The widest layer.
-    let product = bound::product_flops([32_768, 128, 1024], DType::F32, device)?;
-    Ok(Found {
-        bench: if train { "train" } else { "infer" },
-        model: options.model,
-        points: options.points,
-        batch: options.batch,
-        device: options.device.clone(),
-        threads: rayon::current_num_threads(),
-        bound,
-        processor: machine::processor(),
-        plain: options.plain,
-        precision: options.precision,
-        low_precision: options.precision.description(device, options.plain),
-        fp32_total_ms: is_low.then(|| of_part(&fp32, 4)),
-        loader_ms: of_part(&ours, 0),
-        forward_ms: of_part(&ours, 1),
-        backward_ms: of_part(&ours, 2),
-        optimizer_ms: of_part(&ours, 3),
-        total_ms: total,
-        all_totals_ms: ours.iter().map(|step| step[4]).collect(),
-        clouds_per_second: options.batch as f64 / total * 1e3,
-        peak_memory_mib: peak,
-        memory_mib: bench.in_use.map(|bytes| bytes.map(mib)),
-        gflop,
-        gflop_per_second: gflop / total * 1e3,
-        filter: Filter::current(),
-        candidates_each: filter.candidates_each(),
-        fallback_share: filter.fallback_share(),
-        matmul_gflop_per_second: product / 1e9,
-        pytorch: pytorch.into_iter().map(|peer| peer.beside(total)).collect(),
-    })
+    let widest = json!({
+        "unit": Filter::current(),
+        // Rows that were computed in f32, in blocks of 8.
+        "rows_per_channel": filter.candidates_each(),
+        // Maxima that were computed without the filter.
+        "fallback_share": filter.fallback_share(),
+    });
+    let pytorch = pytorch.into_iter().map(|peer| peer.beside(total));
+    Ok(json!({
+        "bench": if train { "train" } else { "infer" },
+        "model": options.model,
+        "points": options.points,
+        "batch": options.batch,
+        "device": options.device,
+        "threads": rayon::current_num_threads(),
+        "processor": machine::processor(),
+        // Measured before the first step.
+        "bound": bound,
+        "plain": options.plain,
+        "precision": options.precision,
+        // How a format other than fp32 was computed.
+        "low_precision": options.precision.description(device, options.plain),
+        // The step in fp32, measured in the same rounds, if the format is another one.
+        "fp32_total_ms": is_low.then(|| of_part(&fp32, 3)),
+        "forward_ms": of_part(&ours, 0),
+        "backward_ms": of_part(&ours, 1),
+        "optimizer_ms": of_part(&ours, 2),
+        "total_ms": total,
+        "all_totals_ms": ours.iter().map(|step| step[3]).collect::<Vec<_>>(),
+        "clouds_per_second": options.batch as f64 / total * 1e3,
+        // The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
+        "peak_memory_mib": peak,
+        // Memory of tensors after a tenth of a round's steps, and after all.
+        "memory_mib": bench.in_use.map(|bytes| bytes.map(mib)),
+        // How the fused operators found the widest layers' maxima on the CPU.
+        "filter": (device.is_cpu() && !options.plain).then_some(widest),
+        "pytorch": pytorch.collect::<Vec<_>>(),
+    }))
 }

@@ -9,21 +9,22 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
     atomic,
-    formats::{self, Format, Invalid, Options, Reader},
-    import, shard,
+    formats::{self, Format, Options, Reader},
+    import,
 };
 use indicatif::HumanCount;
 
 use super::{
-    export,
+    export, open,
     progress::{Progress, Stopped},
 };
+use crate::train::BUILTIN;
 
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards or `builtin` becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 
@@ -32,7 +33,7 @@ Examples:
   canopy data convert scans/ as-laz/ --to laz
   canopy data convert stpctls/ trees/ --to las")]
 pub struct Args {
-    /// A point file, a folder of point files, or a folder of shards
+    /// A point file, a folder of point files, a folder of shards, or `builtin`
     input: PathBuf,
     /// The file or folder to write
     output: PathBuf,
@@ -48,15 +49,11 @@ pub struct Args {
     /// Skip files that cannot be read
     #[arg(long)]
     skip_damaged: bool,
-    /// Leave out points whose coordinates are not finite
-    #[arg(long)]
-    drop_invalid: bool,
 }
 
 /// Converts files.
 pub fn run(args: &Args) -> Result<()> {
     let (input, output) = (&args.input, &args.output);
-    ensure!(input.exists(), "{}: no such file or folder", input.display());
     let ending = args.to.as_deref().unwrap_or("laz");
     let format = args
         .to
@@ -67,9 +64,10 @@ pub fn run(args: &Args) -> Result<()> {
         resolution: args.resolution,
         ..Options::default()
     };
-    if input.join("dataset.json").is_file() {
-        return export::files(&shard::open(input)?, output, ending, &options);
+    if input == Path::new(BUILTIN) || input.join("dataset.json").is_file() {
+        return export::files(&open::any(input)?, output, ending, &options);
     }
+    ensure!(input.exists(), "{}: no such file or folder", input.display());
     let is_folder = input.is_dir();
     let pairs = match is_folder {
         true => targets(args, ending)?,
@@ -83,14 +81,14 @@ pub fn run(args: &Args) -> Result<()> {
         );
     }
     let progress = Progress::new("converting");
-    let (mut counts, mut failed) = ([0, 0], 0);
+    let (mut points, mut failed) = (0, 0);
     for (i, (from, to)) in pairs.iter().enumerate() {
         let mut report = |done, total| match is_folder {
-            true => progress.items(i, pairs.len()),
+            true => progress.at(i, pairs.len()),
             false => progress.at(done, total),
         };
-        match one(args, from, to, &options, &mut report) {
-            Ok([written, left_out]) => counts = [counts[0] + written, counts[1] + left_out],
+        match one(from, to, &options, &mut report) {
+            Ok(written) => points += written,
             Err(e) if !is_folder || e.is::<Stopped>() => return Err(e),
             Err(e) => {
                 eprintln!("error: {e:#}");
@@ -99,16 +97,11 @@ pub fn run(args: &Args) -> Result<()> {
         }
     }
     drop(progress);
-    let [written, left_out] = counts.map(HumanCount);
     let mut line = format!("{}: ", output.display());
     if is_folder {
         line += &format!("{} files, ", pairs.len() - failed);
     }
-    line += &format!("{written} points");
-    if counts[1] > 0 {
-        line += &format!(", {left_out} left out");
-    }
-    say!("{line}");
+    say!("{line}{} points", HumanCount(points));
     ensure!(
         failed == 0 || args.skip_damaged,
         "{failed} of {} files could not be converted (named above); the others were",
@@ -117,27 +110,24 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Converts one file in pieces. Returns how many points were written, and how many were left out.
+/// Converts one file in pieces. Returns how many points were written.
 fn one(
-    args: &Args,
     from: &Path,
     to: &Path,
     options: &Options,
-    progress: &mut dyn FnMut(u64, Option<u64>) -> Result<()>,
-) -> Result<[u64; 2]> {
-    let invalid = match args.drop_invalid {
-        true => Invalid::Drop,
-        false => Invalid::Error,
-    };
-    let mut reader = formats::open_with(from, invalid)?;
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<u64> {
+    let mut reader = formats::open(from)?;
     let parent = atomic::parent(to);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let total = Reader::count(&reader);
-    let points = formats::convert(&mut reader, to, options, &mut |done| progress(done, total))?;
+    let total = Reader::count(&reader).unwrap_or(0) as usize;
+    let points = formats::convert(&mut reader, to, options, &mut |done| {
+        progress(done as usize, total)
+    })?;
     for warning in reader.warnings() {
         eprintln!("warning: {}: {warning}", from.display());
     }
-    Ok([points, reader.dropped()])
+    Ok(points)
 }
 
 /// The point files of the input's folder, and the files that they become. Files that differ in their endings only, such as

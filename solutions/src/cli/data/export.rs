@@ -13,9 +13,6 @@ use rayon::prelude::*;
 
 use super::progress::Progress;
 
-/// Clouds that are written between two checks for Ctrl-C.
-const AT_ONCE: usize = 32;
-
 /// Writes `SPECIES/PLOT/TREE.ending` for each record, and `labels.csv`, into the folder `out`, which gets its name when
 /// all is written, and prints what it wrote.
 pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Options) -> Result<()> {
@@ -26,9 +23,9 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
     );
     let names = names(data, ending);
     let progress = Progress::new("writing");
-    let all: Vec<usize> = (0..data.len()).collect();
     let points: u64 = atomic::folder(out, |temp| {
-        let write = |&i: &usize| -> Result<u64> {
+        let write = |i: usize| -> Result<u64> {
+            progress.one(data.len())?;
             let path = temp.join(&names[i]);
             let folder = atomic::parent(&path);
             fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -36,12 +33,8 @@ pub fn files(data: &Dataset, out: &Path, ending: &str, options: &formats::Option
             formats::write(&path, &cloud, options)?;
             Ok(cloud.len() as u64)
         };
-        let mut points = 0;
-        for some in all.chunks(AT_ONCE) {
-            let written: Result<Vec<u64>> = some.par_iter().map(write).collect();
-            points += written?.iter().sum::<u64>();
-            progress.items(some[some.len() - 1] + 1, data.len())?;
-        }
+        let written: Result<Vec<u64>> = (0..data.len()).into_par_iter().map(write).collect();
+        let points = written?.iter().sum();
         labels(data, &names, &temp.join("labels.csv"))?;
         Ok(points)
     })?;

@@ -10,7 +10,7 @@ use canopy_data::fetch::{self, Entry};
 use indicatif::HumanBytes;
 use serde_json::json;
 
-use crate::cli::table::{Table, show};
+use crate::cli::table::show;
 
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
@@ -31,15 +31,12 @@ pub struct Args {
     /// Agree to the data set's licence without a question
     #[arg(long)]
     agree: bool,
-    /// Do not unpack
-    #[arg(long)]
-    keep_packed: bool,
     /// Print the known data as JSON and fetch nothing
     #[arg(long)]
     json: bool,
 }
 
-/// Downloads, verifies and unpacks a data set.
+/// Downloads and verifies a data set.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
         return list(args.json);
@@ -57,21 +54,11 @@ pub fn run(args: &Args) -> Result<()> {
     for file in &entry.files {
         let Some(url) = file.url else { continue };
         let to = out.join(file.name);
-        let unpacked = to.with_extension("");
-        let unpack = !args.keep_packed && to.extension().is_some_and(|e| e == "zip");
-        if unpack && unpacked.is_dir() {
-            say!("{} exists already", unpacked.display());
-            continue;
-        }
         fetch::download(url, &to, file)?;
         say!("{}: fetched; length and MD5 are correct", to.display());
-        if unpack {
-            fetch::unpack(&to, &unpacked)?;
-            say!(
-                "{}: unpacked; {} is no longer needed",
-                unpacked.display(),
-                to.display()
-            );
+        if to.extension().is_some_and(|e| e == "zip") {
+            let (to, folder) = (to.display(), to.with_extension(""));
+            say!("unpack it, such as by: unzip '{to}' -d '{}'", folder.display());
         }
     }
     say!("next: canopy data import {} {}", entry.name, out.display());
@@ -83,17 +70,20 @@ fn list(json: bool) -> Result<()> {
         say!("{:#}", json!(fetch::catalogue()));
         return Ok(());
     }
-    let mut table = Table::new(["name", "licence", "size"]);
-    for entry in fetch::catalogue() {
+    let row = |entry: &Entry| {
         let bytes: u64 = entry.files.iter().filter_map(|f| f.bytes).sum();
         let size = match bytes {
             0 => "not published".into(),
             bytes => HumanBytes(bytes).to_string(),
         };
-        let licence = Some(entry.licence).filter(|licence| !licence.is_empty());
-        table.row([entry.name, licence.unwrap_or("unknown: see its page"), &size]);
-    }
-    table.print()?;
+        let licence = match entry.licence {
+            "" => "unknown: see its page",
+            licence => licence,
+        };
+        json!({"name": entry.name, "licence": licence, "size": size})
+    };
+    let rows: Vec<_> = fetch::catalogue().iter().map(row).collect();
+    show(&json!({ "data_sets": rows }), false)?;
     say!("\nfetch one: canopy data fetch NAME");
     Ok(())
 }

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use canopy_data::{
     import::{self, Columns, Damaged, Options},
     shard,
-    split::species_counts,
 };
 use serde_json::{Value, json};
 
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Result<()> {
     notes.iter().for_each(|note| eprintln!("  {note}"));
     let progress = Progress::new("importing");
     let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |done, total| {
-        progress.items(done, total)
+        progress.at(done, total)
     })?;
     drop(progress);
     report.damaged.iter().for_each(|d| eprintln!("left out: {d}"));
@@ -115,7 +114,7 @@ pub fn run(args: &Args) -> Result<()> {
     });
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();
-    let species = by_species(&data, &species_counts(&data, &all));
+    let species = by_species(&data, &all);
     // As text they were printed before.
     let notes = if args.json { notes } else { Vec::new() };
     let found = json!({"kind": kind.name, "out": out, "trees": report.trees, "points": report.points,

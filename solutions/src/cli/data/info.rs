@@ -12,13 +12,10 @@ use canopy_data::{
     shard,
 };
 use rayon::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{import::files, progress::Progress};
 use crate::cli::table::show;
-
-/// Clouds that are read between two updates of the progress.
-const AT_ONCE: usize = 256;
 
 /// Options of `canopy data info`.
 #[derive(Debug, clap::Args)]
@@ -54,7 +51,7 @@ pub fn run(args: &Args) -> Result<()> {
                 if i > 0 {
                     say!();
                 }
-                show(&with_extents(&value), false)?;
+                show(&value, false)?;
             }
             Err(e) => {
                 failed += 1;
@@ -70,27 +67,6 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// With a text for each axis in the place of the bounding box.
-fn with_extents(value: &Value) -> Value {
-    let fields = value.as_object().into_iter().flatten();
-    let shown =
-        fields.flat_map(
-            |(name, field)| match serde_json::from_value::<[[f64; 3]; 2]>(field.clone()) {
-                Ok([low, high]) if name == "bounds" => extents(low, high),
-                _ => vec![(name.clone(), field.clone())],
-            },
-        );
-    shown.collect::<Map<_, _>>().into()
-}
-
-fn extents(low: [f64; 3], high: [f64; 3]) -> Vec<(String, Value)> {
-    let axis = |i: usize| {
-        let text = format!("{:.3} to {:.3} ({:.3})", low[i], high[i], high[i] - low[i]);
-        (["x", "y", "z"][i].to_owned(), text.into())
-    };
-    (0..3).map(axis).collect()
-}
-
 fn one(path: &Path, check: bool) -> Result<Value> {
     if path.join("dataset.json").is_file() {
         return set(path, &shard::open(path)?);
@@ -102,10 +78,7 @@ fn one(path: &Path, check: bool) -> Result<Value> {
 }
 
 fn file(path: &Path, check: bool) -> Result<Value> {
-    let info = match check {
-        true => formats::check(path)?,
-        false => formats::info(path)?,
-    };
+    let info = formats::info(path, check)?;
     for warning in &info.warnings {
         eprintln!("warning: {}: {warning}", path.display());
     }
@@ -118,7 +91,7 @@ fn file(path: &Path, check: bool) -> Result<Value> {
     }
     Ok(
         json!({"path": path, "format": info.format.name(), "version": info.version, "point_format": info.point_format,
-        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes, "crs": info.crs,
+        "points": info.count, "bounds": info.bounds, "attributes": info.attributes, "bytes": info.bytes,
         "warnings": info.warnings, "decoded": info.decoded, "notes": notes}),
     )
 }
@@ -130,14 +103,12 @@ const DEGENERATE: &str =
 /// A set of shards. All clouds are decoded.
 fn set(path: &Path, data: &Dataset) -> Result<Value> {
     let progress = Progress::new("counting points");
-    let mut points: Vec<u64> = Vec::with_capacity(data.len());
-    let all: Vec<usize> = (0..data.len()).collect();
-    for some in all.chunks(AT_ONCE) {
-        let count = |&i: &usize| -> Result<u64> { Ok(data.cloud(i)?.len() as u64) };
-        let counted: Result<Vec<u64>> = some.par_iter().map(count).collect();
-        points.extend(counted?);
-        progress.items(points.len(), data.len())?;
-    }
+    let count = |i: usize| -> Result<u64> {
+        progress.one(data.len())?;
+        Ok(data.cloud(i)?.len() as u64)
+    };
+    let points: Result<Vec<u64>> = (0..data.len()).into_par_iter().map(count).collect();
+    let mut points = points?;
     drop(progress);
     points.sort_unstable();
     let [least, median, most] = match &points[..] {
@@ -180,9 +151,12 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
 /// Decodes all clouds of `plan`.
 fn decode(plan: &Plan) -> Result<Report> {
     let progress = Progress::new("decoding");
-    import::run(plan, &Options::default(), &mut |_, _| Ok(()), &mut |done, total| {
-        progress.items(done, total)
-    })
+    import::run(
+        plan,
+        &Options::default(),
+        &mut |_, _| Ok(()),
+        &mut |done, total| progress.at(done, total),
+    )
 }
 
 /// The number of plots.

@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 /// The data set at `path`, or the built-in one.
 pub fn any(path: &Path) -> Result<Dataset> {
     if path == Path::new(BUILTIN) {
-        return grown(&builtin::Config::default());
+        return grown();
     }
     let copy = std::env::var_os(COPY).map(PathBuf::from);
     let path = match &copy {
@@ -31,7 +31,7 @@ pub fn any(path: &Path) -> Result<Dataset> {
         path,
         &cache_folder(),
         &mut |line| eprintln!("{line}"),
-        &mut |done, total| progress.items(done, total),
+        &mut |done, total| progress.at(done, total),
     )
 }
 
@@ -52,16 +52,16 @@ pub fn warn_of_degenerate(data: &Dataset) -> Result<()> {
 }
 
 /// The built-in forest, from the cache or generated.
-pub fn grown(config: &builtin::Config) -> Result<Dataset> {
+fn grown() -> Result<Dataset> {
     let bar = crate::train::bar(0, "growing the forest");
-    let loaded = builtin::load(config, &cache_folder(), &|done, total| {
+    let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
-    let loaded = loaded?;
-    if let Some(warning) = loaded.warning {
+    let (data, warning) = loaded?;
+    if let Some(warning) = warning {
         eprintln!("warning: {warning}");
     }
-    Ok(loaded.dataset)
+    Ok(data)
 }

@@ -38,27 +38,26 @@ impl Progress {
         }
     }
 
-    /// Reports that `done` of `total` are done.
+    /// Reports that `done` of `total` are done; 0 if the total is unknown.
     ///
     /// # Errors
     /// Returns [`Stopped`] after Ctrl-C.
-    pub fn at(&self, done: u64, total: Option<u64>) -> Result<()> {
+    pub fn at(&self, done: usize, total: usize) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) {
             return Err(Stopped.into());
         }
-        if let Some(total) = total {
-            self.bar.set_length(total);
-        }
-        self.bar.set_position(done);
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
         Ok(())
     }
 
-    /// The same for items that are counted.
+    /// Reports that one more of `total` is done.
     ///
     /// # Errors
     /// Returns [`Stopped`] after Ctrl-C.
-    pub fn items(&self, done: usize, total: usize) -> Result<()> {
-        self.at(done as u64, Some(total as u64))
+    pub fn one(&self, total: usize) -> Result<()> {
+        self.bar.inc(1);
+        self.at(self.bar.position() as usize, total)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    iter,
     path::{Path, PathBuf},
 };
 
@@ -14,7 +13,7 @@ use canopy_data::{
 use serde_json::{Map, Value, json};
 
 use super::open;
-use crate::{cli::table::Table, train::Config};
+use crate::{cli::table::show, train::Config};
 
 /// Options of `canopy data split`.
 #[derive(Debug, clap::Args)]
@@ -68,33 +67,17 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
-    let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
-    if args.json {
-        let part = |((name, records), counts): (&Part, &Vec<usize>)| {
-            let species = by_species(&data, counts);
-            let part = json!({"scans": records.len(), "plots": plots(&data, records), "species": species});
-            (name.clone(), part)
-        };
-        let parts: Map<_, _> = parts.iter().zip(&counts).map(part).collect();
-        say!(
-            "{:#}",
-            json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings})
-        );
-        return Ok(());
-    }
-    say!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
-    let mut table = Table::new(iter::once("species").chain(parts.iter().map(|p| p.0.as_str())));
-    for (s, name) in data.species.iter().enumerate() {
-        table.named(name, counts.iter().map(|c| c[s]));
-    }
-    table.named("scans", parts.iter().map(|p| p.1.len()));
-    table.named("plots", parts.iter().map(|p| plots(&data, &p.1).len()));
-    table.print()
+    let part = |(name, records): &Part| json!({"part": name, "scans": records.len(), "plots": plots(&data, records), "species": by_species(&data, records)});
+    // As text, the warnings were printed before.
+    let warnings = if args.json { warnings } else { BTreeSet::new() };
+    let found = json!({"data": data.name, "digest": data.digest, "seed": args.seed,
+        "parts": parts.iter().map(part).collect::<Vec<_>>(), "warnings": warnings});
+    show(&found, args.json)
 }
 
 /// The number of scans of each species, by its name.
-pub fn by_species(data: &Dataset, counts: &[usize]) -> Map<String, Value> {
-    let counts = counts.iter().map(|&n| json!(n));
+pub fn by_species(data: &Dataset, records: &[usize]) -> Map<String, Value> {
+    let counts = species_counts(data, records).into_iter().map(|n| json!(n));
     data.species.iter().cloned().zip(counts).collect()
 }
 
@@ -126,8 +109,9 @@ fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, BTreeSet<String>)> {
     Ok((parts, warnings))
 }
 
-fn plots<'a>(data: &'a Dataset, records: &[usize]) -> BTreeSet<&'a str> {
-    records.iter().map(|&r| data.records[r].plot.as_str()).collect()
+fn plots(data: &Dataset, records: &[usize]) -> usize {
+    let plots = records.iter().map(|&r| &data.records[r].plot);
+    plots.collect::<BTreeSet<_>>().len()
 }
 
 fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {

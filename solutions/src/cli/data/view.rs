@@ -50,7 +50,11 @@ pub fn run(args: &Args) -> Result<()> {
         let cloud = formats::read(path)?;
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
-        shown.push((name.to_string_lossy().into_owned(), None, thinned(&cloud, args.points)));
+        shown.push((
+            name.to_string_lossy().into_owned(),
+            None,
+            thinned(&cloud, args.points),
+        ));
     }
     let clouds = shown.iter().map(|(title, species, cloud)| ViewCloud {
         title: title.clone(),
@@ -79,7 +83,7 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
             continue;
         }
         taken[record.species] += 1;
-        progress.at(shown.len() as u64, None)?;
+        progress.at(shown.len(), 0)?;
         let species = &data.species[record.species];
         let title = format!("{species}, {}", record.tree);
         shown.push((title, Some(species.clone()), thinned(&data.cloud(i)?, points)));

@@ -1,7 +1,6 @@
 //! Real steps: their peak memory, and the largest batch that runs.
 
-use std::process::Command;
-use std::sync::Arc;
+use std::{env, process::Command, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use candle_core::{Device, Tensor};
@@ -18,17 +17,17 @@ use crate::{
 /// The peak of two steps: the second reuses memory that the first freed, and both have the optimizer's state.
 pub fn real_steps(args: &Args) -> Result<u64> {
     let device = device::choose(&args.device)?.device;
-    let lowering = lowering(args, &device)?;
     let uncounted = "this build does not count its allocations";
-    if device.is_cpu() {
+    let (before, peak) = if device.is_cpu() {
         let before = memory::held().context(uncounted)?;
-        let (done, peak) = memory::measured(|| two_steps(args, &device, lowering));
+        let (done, peak) = memory::measured(|| two_steps(args, args.batch, &device));
         done?;
-        return Ok(peak.unwrap_or(0).saturating_sub(before));
-    }
-    let before = memory::in_use(&device).context(uncounted)?.now;
-    two_steps(args, &device, lowering)?;
-    let peak = memory::in_use(&device).context(uncounted)?.peak;
+        (before, peak.unwrap_or(0))
+    } else {
+        let before = memory::in_use(&device).context(uncounted)?.now;
+        two_steps(args, args.batch, &device)?;
+        (before, memory::in_use(&device).context(uncounted)?.peak)
+    };
     Ok(peak.saturating_sub(before))
 }
 
@@ -46,15 +45,17 @@ fn lowering(args: &Args, device: &Device) -> Result<Option<Arc<dyn Lowering>>> {
     Ok(format.lowering(device))
 }
 
-fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) -> Result<()> {
+/// Takes two training steps with `batch` clouds.
+pub fn two_steps(args: &Args, batch: usize, device: &Device) -> Result<()> {
+    let lowering = lowering(args, device)?;
     let model = model(args, device)?;
     let optimizer = config(args).optim()?.build(model.params())?;
     let mut random = Philox::new(1, 0);
-    let count = args.batch * args.points * 3;
+    let count = batch * args.points * 3;
     let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
-    let points = Tensor::from_vec(points, (args.batch, args.points, 3), device)?;
-    let labels: Vec<u32> = (0..args.batch).map(|i| (i % args.classes) as u32).collect();
-    let labels = Tensor::from_vec(labels, args.batch, device)?;
+    let points = Tensor::from_vec(points, (batch, args.points, 3), device)?;
+    let labels: Vec<u32> = (0..batch).map(|i| (i % args.classes) as u32).collect();
+    let labels = Tensor::from_vec(labels, batch, device)?;
     let mut learner = Learner {
         clip: 1.0,
         plain: args.plain,
@@ -67,29 +68,22 @@ fn two_steps(args: &Args, device: &Device, lowering: Option<Arc<dyn Lowering>>) 
     Ok(())
 }
 
-/// Each attempt is a process of its own, because a process that runs out of CPU memory is killed.
-pub fn search(args: &Args, start: usize) -> Result<usize> {
-    let program = std::env::current_exe().context("the path of the program is unknown")?;
-    let Args {
-        model,
-        points,
-        classes,
-        width,
-        optimizer,
-        device,
-        format,
-        ..
-    } = args;
-    let words = format!(
-        "plan --measure --json --model {model} --points {points} --classes {classes} --width {width} --optimizer {optimizer} \
-         --device {device} --format {format} {}",
-        if args.plain { "--plain" } else { "" }
-    );
+/// The batch of an attempt of [`search`] is in this variable of its environment.
+const ATTEMPT: &str = "CANOPY_PLAN_ATTEMPT";
+
+/// The batch of this process if it is an attempt of a search.
+pub fn attempted() -> Option<usize> {
+    env::var(ATTEMPT).ok()?.parse().ok()
+}
+
+/// Each attempt is a process of its own with the same arguments, because a process that runs out of CPU memory is killed.
+pub fn search(start: usize) -> Result<usize> {
+    let program = env::current_exe().context("the path of the program is unknown")?;
     let found = executable_batch(start, 2, &mut |batch| {
         let mut attempt = Command::new(&program);
-        attempt
-            .args(words.split_whitespace())
-            .args(["--batch", &batch.to_string()]);
+        let attempt = attempt
+            .args(env::args_os().skip(1))
+            .env(ATTEMPT, batch.to_string());
         let output = attempt.output();
         let output = output.map_err(|e| Failure::Other(format!("an attempt could not be started: {e}")))?;
         let result = match output.status.success() {

@@ -5,13 +5,16 @@ mod ranks;
 
 use std::process::ExitCode;
 
-use anyhow::{Error, Result, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use candle_core::{DType, Device};
 use serde::Serialize;
 
 use crate::{
-    cli::table::Table,
-    device::choose_device,
+    cli::{
+        options::{at_least, number},
+        table::Table,
+    },
+    device::{self, choose_device},
     model::{Kind, PointNet},
     precision::Precision,
     train::{
@@ -42,7 +45,7 @@ pub struct Args {
     #[arg(long, default_value = "vanilla", value_parser = choice::<Kind>(&["vanilla", "full"]))]
     model: Kind,
     /// Points per cloud
-    #[arg(long, default_value_t = 1024, value_name = "N")]
+    #[arg(long, default_value_t = 1024, value_parser = at_least(1), value_name = "N")]
     points: usize,
     /// Classes of the head
     #[arg(long, default_value_t = 7, value_name = "N")]
@@ -64,7 +67,7 @@ pub struct Args {
     #[arg(long)]
     plain: bool,
     /// Memory available to a step, GiB [default: what is free on this machine, not for a GPU]
-    #[arg(long, value_name = "GIB")]
+    #[arg(long, value_name = "GIB", value_parser = number(1e-3, 1e9))]
     budget: Option<f64>,
     /// Device of the step: cpu, cuda or cuda:N. Counting alone needs no GPU
     #[arg(long, default_value = "cpu", value_name = "NAME")]
@@ -85,31 +88,31 @@ pub struct Args {
 /// Estimates, measures if requested, and prints.
 pub fn run(args: &Args) -> Result<ExitCode> {
     ensure!(
-        args.points >= 1,
-        "--points is 0: a cloud needs at least one point"
-    );
-    ensure!(
         args.batch >= if args.ranks.is_other_model() { 1 } else { 2 },
         "--batch is {}: a step needs at least 2 clouds, and of another model (--parameters) at least 1 sample a rank",
         args.batch
     );
+    if let Some(batch) = measure::attempted() {
+        measure::two_steps(args, batch, &device::choose(&args.device)?.device)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let form = form(args)?;
-    let searched = args
-        .search
-        .map(|start| measure::search(args, start))
-        .transpose()?;
+    let searched = args.search.map(measure::search).transpose()?;
     let batch = searched.unwrap_or(args.batch) as u64;
     let measured = args.measure.then(|| measure::real_steps(args)).transpose()?;
     let step = size(args, form)?;
-    let budget = budget(args, form)?;
-    ensure!(
-        budget.is_some() || !args.ranks.wanted(),
-        "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
-    );
+    let budget = match args.budget {
+        Some(count) => Some(ranks::gib(count)),
+        None => (form != Form::Cuda).then(|| machine::free_memory().unwrap_or(0)),
+    };
     let bytes = step_bytes(&step, batch);
-    let ranks = args
-        .ranks
-        .plan(&step, bytes.activations + bytes.passing, budget.unwrap_or(0))?;
+    let ranks = match (args.ranks.wanted(), budget) {
+        (false, _) => None,
+        (true, Some(budget)) => Some(args.ranks.plan(&step, bytes.activations + bytes.passing, budget)),
+        (true, None) => bail!(
+            "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
+        ),
+    };
     let layer = |l: &LayerSize| Layer {
         name: l.name.clone(),
         kept: batch * l.rows * l.kept,
@@ -130,7 +133,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             .map(|(n, bytes)| (n, bytes.total())),
         measured,
         searched,
-        ranks: args.ranks.wanted().then_some(ranks),
+        ranks,
     };
     match &found.ranks {
         _ if args.json => say!("{}", serde_json::to_string_pretty(&found)?),
@@ -168,15 +171,6 @@ struct Layer {
     name: String,
     kept: u64,
     passing: u64,
-}
-
-/// Bytes that a step may use; `None` for a GPU of which nobody said it.
-fn budget(args: &Args, form: Form) -> Result<Option<u64>> {
-    let Some(gib) = args.budget else {
-        return Ok((form != Form::Cuda).then(|| machine::free_memory().unwrap_or(0)));
-    };
-    ranks::within("--budget", gib, 1e-3, ranks::MOST_GIB)?;
-    Ok(Some((gib * f64::from(1 << 30)) as u64))
 }
 
 fn form(args: &Args) -> Result<Form> {
@@ -221,7 +215,9 @@ fn size(args: &Args, form: Form) -> Result<StepSize> {
 fn print(found: &Found) -> Result<()> {
     let form = match found.form {
         Form::Fused => "fused operators",
-        Form::Cuda => "CUDA kernels",
+        Form::Cuda => {
+            "CUDA kernels\ncounted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
+        }
         Form::Plain => "plain candle operators",
     };
     let Found {
@@ -229,56 +225,43 @@ fn print(found: &Found) -> Result<()> {
         batch,
         points,
         format,
+        bytes,
         ..
     } = found;
-    say!("a training step of the {model} PointNet, {batch} clouds × {points} points, {format}, {form}");
-    if found.form == Form::Cuda && found.measured.is_none() {
-        say!(
-            "counted from the kernels' tensors; --measure, on a machine with a GPU, compares it with a step"
-        );
-    }
-    say!("");
-    let mut table = Table::new(["layer", "saved MiB", "temporary MiB"]);
+    say!("a training step of the {model} PointNet, {batch} clouds × {points} points, {format}, {form}\n");
+    let mut table = Table::new("layer", ["saved MiB", "temporary MiB"]);
     for layer in &found.layers {
-        table.named(
-            &layer.name,
-            [layer.kept, layer.passing].map(|bytes| format!("{:.2}", mib(bytes))),
-        );
+        let cells = [layer.kept, layer.passing].map(|bytes| format!("{:.2}", mib(bytes)));
+        table.row(&layer.name, cells);
     }
     table.print()?;
     say!("");
-    let mut table = Table::new(["part", "MiB"]);
-    let bytes = &found.bytes;
+    let mut table = Table::new("part", ["MiB"]);
     for (name, bytes) in [
-        ("parameters", Some(bytes.parameters)),
-        ("gradients", Some(bytes.gradients)),
-        ("optimizer", Some(bytes.optimizer)),
-        ("activations, saved", Some(bytes.activations)),
-        ("backward pass, widest layer", Some(bytes.passing)),
-        ("total", Some(found.total)),
-        ("measured, two real steps", found.measured),
+        ("parameters", bytes.parameters),
+        ("gradients", bytes.gradients),
+        ("optimizer", bytes.optimizer),
+        ("activations, saved", bytes.activations),
+        ("backward pass, widest layer", bytes.passing),
+        ("total", found.total),
     ] {
-        if let Some(bytes) = bytes {
-            table.named(name, [format!("{:.1}", mib(bytes))]);
-        }
+        table.row(name, [format!("{:.1}", mib(bytes))]);
     }
     table.print()?;
-    if let Some(bytes) = found.measured {
-        let share = 100.0 * found.total as f64 / bytes as f64;
-        say!("the total is {share:.0} % of the measured bytes");
+    if let Some(bytes) = found.measured.map(mib) {
+        let share = 100.0 * mib(found.total) / bytes;
+        say!("\ntwo real steps took {bytes:.1} MiB: the total is {share:.0} % of it");
     }
     if let Some(batch) = found.searched {
         say!("\na real step ran with {batch} clouds");
     }
     match (found.budget.map(mib), found.largest) {
-        (Some(budget), Some((batch, bytes))) => {
-            say!(
-                "\nthe largest batch in {budget:.1} MiB is {batch} clouds, {:.1} MiB",
-                mib(bytes)
-            );
-        }
-        (Some(budget), None) => say!("\nnot even two clouds fit in {budget:.1} MiB"),
         (None, _) => say!("\n--budget GIB, the memory of the GPU, gives the largest batch"),
+        (Some(budget), None) => say!("\nnot even two clouds fit in {budget:.1} MiB"),
+        (Some(budget), Some((batch, bytes))) => say!(
+            "\nthe largest batch in {budget:.1} MiB is {batch} clouds, {:.1} MiB",
+            mib(bytes)
+        ),
     }
     Ok(())
 }

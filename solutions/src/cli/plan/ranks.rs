@@ -1,31 +1,27 @@
 //! `canopy plan --ranks`: what each rank keeps and sends, with and without ZeRO, and which of these to use.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 
 use crate::{
-    cli::table::Table,
+    cli::{options::number, table::Table},
     shard::{Stage, bytes_per_rank, numbers_sent},
     train::memory::StepSize,
 };
 
-/// Larger plans would not fit into 64 bits; no machine is as large.
-const MOST_PARAMETERS: f64 = 1e15;
-const MOST_RANKS: u64 = 1_000_000;
-pub const MOST_GIB: f64 = 1e9;
-
-/// Options of a plan for several ranks.
+/// Options of a plan for several ranks. With larger numbers a plan would not fit into 64 bits; no machine is as large.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Plan for N ranks, each with a GPU (or memory) of its own: memory of a rank with data parallelism and with ZeRO
-    #[arg(long, default_value_t = 1, value_name = "N", conflicts_with_all = ["measure", "search"], help_heading = "Ranks")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          conflicts_with_all = ["measure", "search"], help_heading = "Ranks")]
     ranks: u64,
     /// Parameters of another model than canopy's, such as 7e9, with the bytes of --format and --optimizer; its activations
     /// are given by --activations
-    #[arg(long, value_name = "N", requires = "ranks", help_heading = "Ranks")]
+    #[arg(long, value_name = "N", value_parser = number(1.0, 1e15), requires = "ranks", help_heading = "Ranks")]
     parameters: Option<f64>,
     /// Activations of a rank's share of a batch, with --parameters, GiB
-    #[arg(long, value_name = "GIB", requires = "parameters", help_heading = "Ranks")]
+    #[arg(long, value_name = "GIB", value_parser = number(0.0, 1e9), requires = "parameters", help_heading = "Ranks")]
     activations: Option<f64>,
 }
 
@@ -36,30 +32,21 @@ pub struct Row {
     parameters: u64,
     gradients: u64,
     optimizer: u64,
+    activations: u64,
     total: u64,
-    fits: bool,
     /// Bytes that a rank sends in a step.
     sent: u64,
+    fits: bool,
 }
 
 /// The plan for all stages.
 #[derive(Debug, Serialize)]
 pub struct Plan {
     ranks: u64,
-    activations: u64,
     budget: u64,
     stages: Vec<Row>,
     /// What to use, and why.
     advice: String,
-}
-
-/// Checks that an option's value is in range, which NaN is not.
-pub fn within(option: &str, value: f64, least: f64, most: f64) -> Result<()> {
-    ensure!(
-        (least..=most).contains(&value),
-        "{option} is {value:e}: expected a number from {least} up to {most:e}"
-    );
-    Ok(())
 }
 
 impl Args {
@@ -75,16 +62,11 @@ impl Args {
 
     /// The plan for a rank with `budget` bytes, whose share of a batch takes `activations`, in the backward pass included; for
     /// the model of `step`, unless another one is given.
-    pub fn plan(&self, step: &StepSize, activations: u64, budget: u64) -> Result<Plan> {
-        within("--ranks", self.ranks as f64, 1.0, MOST_RANKS as f64)?;
-        let (mut count, mut activations) = (step.parameters, activations);
-        if let Some(parameters) = self.parameters {
-            let gib = self.activations.unwrap_or(0.0);
-            within("--parameters", parameters, 1.0, MOST_PARAMETERS)?;
-            within("--activations", gib, 0.0, MOST_GIB)?;
-            count = parameters as u64;
-            activations = (gib * f64::from(1 << 30)) as u64;
-        }
+    pub fn plan(&self, step: &StepSize, activations: u64, budget: u64) -> Plan {
+        let (count, activations) = match self.parameters {
+            None => (step.parameters, activations),
+            Some(parameters) => (parameters as u64, gib(self.activations.unwrap_or(0.0))),
+        };
         let row = |stage| {
             let [parameters, gradients, optimizer] = bytes_per_rank(count, step.each, stage, self.ranks);
             let total = parameters + gradients + optimizer + activations;
@@ -93,66 +75,55 @@ impl Args {
                 parameters,
                 gradients,
                 optimizer,
+                activations,
                 total,
-                fits: total <= budget,
                 // Gradients and gathered weights travel in the format in which they are stored.
                 sent: u64::from(step.each.gradient) * numbers_sent(count, stage, self.ranks),
+                fits: total <= budget,
             }
         };
-        let mut plan = Plan {
+        let stages = Stage::ALL.map(row).to_vec();
+        let whole = count.saturating_mul(u64::from(step.each.total()));
+        Plan {
             ranks: self.ranks,
-            activations,
             budget,
-            stages: Stage::ALL.map(row).to_vec(),
-            advice: String::new(),
-        };
-        plan.advice = plan.advice(count.saturating_mul(u64::from(step.each.total())));
-        Ok(plan)
+            advice: advice(&stages, self.ranks, budget, whole),
+            stages,
+        }
     }
 }
 
-impl Plan {
-    /// The first stage that fits: each further one only adds messages or code. `whole`: bytes of the whole model's parameters,
-    /// gradients and optimizer.
-    fn advice(&self, whole: u64) -> String {
-        let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-        let &Self {
-            ranks,
-            activations,
-            budget,
-            ..
-        } = self;
-        let Some(row) = self.stages.iter().find(|row| row.fits) else {
-            if activations >= budget {
-                return format!(
-                    "The activations alone, {}, do not fit in {}: take fewer clouds\nat a time (accumulation), or split the layers.",
-                    gib(activations),
-                    gib(budget)
-                );
-            }
-            return format!(
-                "Nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory.\nOr keep less: fewer \
-                 activations, offload, or a model split over ranks.",
-                whole.div_ceil(budget - activations)
-            );
-        };
-        let costs = match row.stage {
-            Stage::Zero0 => {
-                return "Use data parallelism: a rank has room for the whole model, and nothing sends less."
-                    .into();
-            }
-            Stage::Zero3 => {
-                "It sends half as much again, because parameters are gathered for the forward and the backward pass"
-            }
-            _ => "It sends as much as data parallelism",
-        };
-        format!(
-            "Use {}: {} of {} a rank, where data parallelism needs {}.\n{costs}.",
+/// Bytes of as many GiB.
+pub fn gib(count: f64) -> u64 {
+    (count * f64::from(1 << 30)) as u64
+}
+
+/// The first stage that fits: each further one only adds messages or code. `whole`: bytes of the whole model's parameters,
+/// gradients and optimizer.
+fn advice(stages: &[Row], ranks: u64, budget: u64, whole: u64) -> String {
+    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    let activations = stages[0].activations;
+    match stages.iter().find(|row| row.fits) {
+        Some(row) if row.stage == Stage::Zero0 => {
+            "Use data parallelism: a rank has room for the whole model, and nothing sends less.".into()
+        }
+        Some(row) => format!(
+            "Use {}: {} of {} a rank, where data parallelism needs {}.",
             row.stage,
             gib(row.total),
             gib(budget),
-            gib(self.stages[0].total)
-        )
+            gib(stages[0].total)
+        ),
+        None if activations >= budget => format!(
+            "The activations alone, {}, do not fit in {}: take fewer clouds\nat a time (accumulation), or split the layers.",
+            gib(activations),
+            gib(budget)
+        ),
+        None => format!(
+            "Nothing fits on {ranks} ranks. ZeRO 3 needs at least {} ranks of this memory.\nOr keep less: fewer activations, \
+             offload, or a model split over ranks.",
+            whole.div_ceil(budget - activations)
+        ),
     }
 }
 
@@ -162,28 +133,21 @@ pub fn print(plan: &Plan) -> Result<()> {
     let (unit, name) = if large { (30, "GiB") } else { (20, "MiB") };
     let size = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << unit));
     say!("\n{name} of each of {} ranks", plan.ranks);
-    let columns = |row: &Row| {
-        [
-            ("parameters", row.parameters),
-            ("gradients", row.gradients),
-            ("optimizer", row.optimizer),
-            ("activations", plan.activations),
-            ("total", row.total),
-            ("sent in a step", row.sent),
-        ]
-    };
-    let titles = columns(&plan.stages[0]).map(|(title, _)| title);
-    let mut table = Table::new([&[""], &titles[..], &["fits"]].concat());
+    let titles = "parameters,gradients,optimizer,activations,total,sent in a step,fits".split(',');
+    let mut table = Table::new("", titles);
     for row in &plan.stages {
         let fits = if row.fits { "yes" } else { "no" }.to_owned();
-        let cells = columns(row).map(|(_, bytes)| size(bytes)).into_iter();
-        table.named(&row.stage.to_string(), cells.chain([fits]));
+        let bytes = [
+            row.parameters,
+            row.gradients,
+            row.optimizer,
+            row.activations,
+            row.total,
+            row.sent,
+        ];
+        table.row(&row.stage.to_string(), bytes.map(size).into_iter().chain([fits]));
     }
     table.print()?;
-    say!("\nA rank has {} {name}.", size(plan.budget));
-    say!("{}", plan.advice);
-    say!(
-        "`canopy train --ranks N` trains with data parallelism, and with `--zero 1`, `2` or `3` as above (3: on the CPU)."
-    );
+    say!("\nA rank has {} {name}.\n{}", size(plan.budget), plan.advice);
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
-    Cloud, Dataset, TreeRecord,
+    Cloud, CloudSource, Dataset, TreeRecord,
     formats::{self, Format},
     import,
 };
@@ -18,26 +18,31 @@ use crate::{
     train::{BUILTIN, Config, Target},
 };
 
-/// One cloud.
+/// One cloud of a data set. Point files are a set without species.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Its file, or its source within a data set.
+    /// Its source within the data set, or its file.
     pub name: String,
-    /// Its species, if it is from a data set.
+    /// Its species, if that is known.
     pub label: Option<String>,
-    from: Location,
+    data: Arc<Dataset>,
+    index: usize,
 }
 
-#[derive(Clone, Debug)]
-enum Location {
-    File(PathBuf),
-    Record(Arc<Dataset>, usize),
+/// Point files.
+#[derive(Debug)]
+struct Files(Vec<PathBuf>);
+
+impl CloudSource for Files {
+    fn cloud(&self, index: usize) -> Result<Cloud> {
+        formats::read(&self.0[index])
+    }
 }
 
 impl Input {
     /// The true value of `target`, if it is from a data set that knows it.
     pub fn truth(&self, target: Target) -> Option<f64> {
-        target.value(self.record()?.inventory.as_ref()?)
+        target.value(self.record().inventory.as_ref()?)
     }
 
     /// The combination of the cloud's categories that the network of `config` expects; none if it expects none.
@@ -48,20 +53,16 @@ impl Input {
         if config.categories.is_empty() {
             return Ok(None);
         }
-        let record = self.record().with_context(|| {
-            format!(
-                "{}: the run was trained with --categories, which a point file does not tell; give a data set",
-                self.name
-            )
-        })?;
-        config.category_of(record).map(Some)
+        ensure!(
+            self.label.is_some(),
+            "{}: the run was trained with --categories, which a point file does not tell; give a data set",
+            self.name
+        );
+        config.category_of(self.record()).map(Some)
     }
 
-    fn record(&self) -> Option<&TreeRecord> {
-        match &self.from {
-            Location::File(_) => None,
-            Location::Record(data, index) => data.records.get(*index),
-        }
+    fn record(&self) -> &TreeRecord {
+        &self.data.records[self.index]
     }
 
     /// Reads the cloud.
@@ -69,10 +70,7 @@ impl Input {
     /// # Errors
     /// Names the file and the place that could not be read.
     pub fn cloud(&self) -> Result<Cloud> {
-        match &self.from {
-            Location::File(path) => formats::read(path),
-            Location::Record(data, index) => data.cloud(*index),
-        }
+        self.data.cloud(self.index)
     }
 }
 
@@ -97,11 +95,19 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Input>> {
             "{}: expected a data set, or a folder of .las, .laz, .ply, .xyz, .pts, .txt, .csv or .asc files",
             path.display()
         );
-        inputs.extend(files.into_iter().map(|file| Input {
-            name: file.display().to_string(),
-            label: None,
-            from: Location::File(file),
-        }));
+        let record = |file: &PathBuf| TreeRecord {
+            source: file.display().to_string(),
+            ..TreeRecord::default()
+        };
+        let records = files.iter().map(record).collect();
+        let files = Arc::new(Files(files));
+        inputs.extend(of_set(Dataset::new(
+            String::new(),
+            Vec::new(),
+            records,
+            String::new(),
+            files,
+        )));
     }
     Ok(inputs)
 }
@@ -139,8 +145,9 @@ fn of_set(data: Dataset) -> Vec<Input> {
             "" => record.tree.clone(),
             source => source.to_owned(),
         },
-        label: Some(data.species[record.species].clone()),
-        from: Location::Record(data.clone(), i),
+        label: data.species.get(record.species).cloned(),
+        data: data.clone(),
+        index: i,
     };
     data.records.iter().enumerate().map(input).collect()
 }

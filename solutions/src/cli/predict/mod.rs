@@ -79,10 +79,17 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         votes: args.network.votes(config),
         inputs: &inputs,
     };
-    let printer = Printer::new(&args.format);
+    let printer = Printer {
+        format: &args.format,
+        rows: 0,
+    };
     let failed = match trained.progress.head.clone() {
         None => {
-            let mut shown = ShownSpecies::new(species, &inputs);
+            let mut shown = ShownSpecies {
+                species,
+                labelled: inputs.iter().any(|i| i.label.is_some()),
+                ..ShownSpecies::default()
+            };
             predictor.print(&Species(species), &mut shown, printer)?
         }
         Some(head) => {
@@ -146,7 +153,7 @@ impl Predictor<'_> {
                     bar.inc(1);
                     failed += usize::from(prediction.is_err());
                     bar.suspend(|| match prediction {
-                        Ok(prediction) => printer.row(shown.row(input, &prediction)),
+                        Ok(prediction) => printer.row(&shown.row(input, &prediction)),
                         Err(error) => {
                             // The readers' errors name the file.
                             let text = format!("{error:#}");

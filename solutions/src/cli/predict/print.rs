@@ -13,11 +13,10 @@ use crate::{
 
 /// What is printed of one cloud.
 pub struct Row {
+    /// Its fields, which are also the columns of CSV.
     json: Value,
-    /// Titles and cells.
-    csv: Vec<(String, String)>,
-    /// Titles and cells, of the width of their column.
-    table: [(String, String); 4],
+    /// The titles of the table, and its line.
+    table: [String; 2],
 }
 
 /// What is printed of predictions, and how they compare with the true values.
@@ -30,73 +29,49 @@ pub trait Shown<P> {
 }
 
 /// The species of clouds.
+#[derive(Default)]
 pub struct ShownSpecies<'a> {
-    species: &'a [String],
+    /// Those that the model knows.
+    pub species: &'a [String],
     /// Whether any input has a label.
-    labelled: bool,
+    pub labelled: bool,
     /// Clouds with a label that the model can predict, and correct predictions among them.
-    comparable: usize,
-    correct: usize,
+    pub comparable: usize,
+    pub correct: usize,
     /// Clouds of species that the model does not know.
-    unknown: usize,
-}
-
-impl<'a> ShownSpecies<'a> {
-    /// Of a model of `species`.
-    pub fn new(species: &'a [String], inputs: &[Input]) -> Self {
-        Self {
-            species,
-            labelled: inputs.iter().any(|i| i.label.is_some()),
-            comparable: 0,
-            correct: 0,
-            unknown: 0,
-        }
-    }
+    pub unknown: usize,
 }
 
 impl Shown<Vec<f32>> for ShownSpecies<'_> {
     fn row(&mut self, input: &Input, p: &Vec<f32>) -> Row {
-        let mut order: Vec<usize> = (0..p.len()).collect();
-        order.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
-        let named = |i: usize| format!("{} {:.0}%", self.species[i], 100.0 * p[i]);
-        let second = order.get(1).map(|&i| named(i)).unwrap_or_default();
         let first = metrics::argmax(p);
         let predicted = &self.species[first];
-        let probabilities: Map<String, Value> = self
-            .species
-            .iter()
-            .cloned()
-            .zip(p.iter().map(|p| json!(p)))
-            .collect();
-        let mut json = json!({"file": input.name, "species": predicted, "probabilities": probabilities});
-        let mut csv = cells([("file", input.name.clone()), ("species", predicted.clone())]);
-        let label = input.label.clone().unwrap_or_default();
+        let mut json = json!({"file": input.name, "species": predicted});
         if self.labelled {
-            csv.push(("label".into(), label.clone()));
+            json["label"] = json!(input.label);
         }
-        let pairs = self.species.iter().zip(p);
-        csv.extend(pairs.map(|(species, p)| (format!("p({species})"), format!("{p:.4}"))));
+        let probabilities = self.species.iter().cloned().zip(p.iter().map(|p| json!(p)));
+        json["probabilities"] = probabilities.collect::<Map<_, _>>().into();
         if let Some(label) = &input.label {
-            json["label"] = json!(label);
             let known = self.species.contains(label);
             self.comparable += usize::from(known);
             self.unknown += usize::from(!known);
             self.correct += usize::from(label == predicted);
         }
-        let table = [
-            ("file", short(&input.name)),
-            ("species         ", format!("{predicted:<16}")),
-            ("   p", format!("{:>3.0}%", 100.0 * p[first])),
-            if self.labelled {
-                ("label", label)
-            } else {
-                ("second", second)
-            },
-        ];
+        let mut others: Vec<usize> = (0..p.len()).filter(|&i| i != first).collect();
+        others.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
+        let (title, last) = match (self.labelled, others.first()) {
+            (true, _) => ("label", input.label.clone().unwrap_or_default()),
+            (false, Some(&i)) => ("second", format!("{} {:.0}%", self.species[i], 100.0 * p[i])),
+            (false, None) => ("second", String::new()),
+        };
+        let (file, percent) = (short(&input.name), 100.0 * p[first]);
         Row {
             json,
-            csv,
-            table: table.map(|(title, cell)| (title.into(), cell)),
+            table: [
+                format!("{:<40}  {:<16}  {:>4}  {title}", "file", "species", "p"),
+                format!("{file:<40}  {predicted:<16}  {percent:>3.0}%  {last}"),
+            ],
         }
     }
 
@@ -104,12 +79,7 @@ impl Shown<Vec<f32>> for ShownSpecies<'_> {
         if !self.labelled {
             return ("accuracy", Value::Null, None);
         }
-        let &Self {
-            comparable,
-            correct,
-            unknown,
-            ..
-        } = self;
+        let (correct, comparable, unknown) = (self.correct, self.comparable, self.unknown);
         let accuracy = (comparable > 0).then(|| correct as f64 / comparable as f64);
         let json =
             json!({"value": accuracy, "correct": correct, "of": comparable, "unknown_species": unknown});
@@ -138,30 +108,20 @@ pub struct ShownNumber {
 
 impl Shown<Forecast> for ShownNumber {
     fn row(&mut self, input: &Input, forecast: &Forecast) -> Row {
-        let (f, unit, name) = (forecast.summary(LEVEL), self.target.unit(), &input.name);
-        let truth = input.truth(self.target);
+        let (f, unit, target) = (forecast.summary(LEVEL), self.target.unit(), self.target);
+        let truth = input.truth(target);
         self.errors.extend(truth.map(|y| (f.median - y).abs()));
-        let text =
-            |value: Option<f64>, digits: usize| value.map_or(String::new(), |v| format!("{v:.digits$}"));
+        let (median, file) = (f.median, short(&input.name));
         let interval = format!("{:.2} to {:.2}", f.lower, f.upper);
-        let column = format!("{} ({unit})", self.target);
+        let known = truth.map_or(String::new(), |y| format!("{y:.2}"));
+        let column = format!("{target} ({unit})");
         let percent = format!("{:.0} % interval", 100.0 * LEVEL);
         Row {
-            json: json!({"file": name, "target": self.target, "unit": unit, "mean": f.mean,
-                "median": f.median, "lower": f.lower, "upper": f.upper, "level": LEVEL, "truth": truth}),
-            csv: cells([
-                ("file", name.clone()),
-                ("mean", text(Some(f.mean), 4)),
-                ("median", text(Some(f.median), 4)),
-                ("lower", text(Some(f.lower), 4)),
-                ("upper", text(Some(f.upper), 4)),
-                ("truth", text(truth, 4)),
-            ]),
+            json: json!({"file": input.name, "target": target, "unit": unit, "mean": f.mean,
+                "median": median, "lower": f.lower, "upper": f.upper, "level": LEVEL, "truth": truth}),
             table: [
-                ("file".into(), short(name)),
-                (format!("{column:>13}"), format!("{:>13.2}", f.median)),
-                (format!("{percent:>16}"), format!("{interval:>16}")),
-                ("  true".into(), format!("{:>6}", text(truth, 2))),
+                format!("{:<40}  {column:>13}  {percent:>16}  {:>6}", "file", "true"),
+                format!("{file:<40}  {median:>13.2}  {interval:>16}  {known:>6}"),
             ],
         }
     }
@@ -183,23 +143,19 @@ impl Shown<Forecast> for ShownNumber {
 
 /// Prints rows as they arrive, and the comparison with the true values at the end: in CSV on standard error.
 pub struct Printer<'a> {
-    format: &'a str,
-    rows: usize,
+    /// `table`, `csv` or `json`.
+    pub format: &'a str,
+    pub rows: usize,
 }
 
-impl<'a> Printer<'a> {
-    /// Prints as `table`, `csv` or `json`.
-    pub fn new(format: &'a str) -> Self {
-        Self { format, rows: 0 }
-    }
-
-    pub fn row(&mut self, row: Row) -> Result<()> {
+impl Printer<'_> {
+    pub fn row(&mut self, row: &Row) -> Result<()> {
         let mut out = io::stdout().lock();
         let first = self.rows == 0;
         self.rows += 1;
         match self.format {
             "csv" => {
-                let (titles, cells): (Vec<_>, Vec<_>) = row.csv.into_iter().unzip();
+                let (titles, cells): (Vec<_>, Vec<_>) = columns(&row.json).into_iter().unzip();
                 let mut csv = csv::Writer::from_writer(out);
                 if first {
                     csv.write_record(titles)?;
@@ -209,11 +165,9 @@ impl<'a> Printer<'a> {
             }
             "json" => writeln!(out, "{}{}", if first { "{\"clouds\": [" } else { "," }, row.json)?,
             _ => {
-                let [(f, file), (a, b), (c, d), (e, last)] = row.table;
-                if first {
-                    writeln!(out, "{}", format!("{f:<40}  {a}  {c}  {e}").trim_end())?;
+                for line in &row.table[usize::from(!first)..] {
+                    writeln!(out, "{}", line.trim_end())?;
                 }
-                writeln!(out, "{}", format!("{file:<40}  {b}  {d}  {last}").trim_end())?;
             }
         }
         Ok(())
@@ -233,8 +187,22 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn cells<const N: usize>(cells: [(&str, String); N]) -> Vec<(String, String)> {
-    cells.map(|(title, cell)| (title.to_owned(), cell)).into()
+/// Titles and cells of CSV: the fields, and one column for each probability.
+fn columns(fields: &Value) -> Vec<(String, String)> {
+    let cell = |value: &Value| match value {
+        Value::Number(n) => n.as_f64().map_or(String::new(), |n| format!("{n:.4}")),
+        value => value.as_str().unwrap_or_default().to_owned(),
+    };
+    let columns = |(name, value): (&String, &Value)| match value {
+        Value::Object(each) => each.iter().map(|(s, p)| (format!("p({s})"), cell(p))).collect(),
+        value => vec![(name.clone(), cell(value))],
+    };
+    fields
+        .as_object()
+        .into_iter()
+        .flatten()
+        .flat_map(columns)
+        .collect()
 }
 
 /// A name in at most 40 characters, its last ones.

@@ -146,14 +146,14 @@ impl MultiTensor {
     pub fn sgd(&self, [w, g, v]: [&[&Tensor]; 3], s: &SgdStep) -> Result<()> {
         let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
         let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
-        let more = args![lr, momentum, weight_decay, s.nesterov, s.gradient_factor];
+        let more = args![lr, momentum, weight_decay, s.nesterov, 1.0_f32];
         table.launch(&self.0, STEPS, "sgd", &more)
     }
 
     /// One step of LARS (You, Gitman, Ginsburg 2017), of weights, gradients and velocities.
     pub fn lars(&self, [w, g, v]: [&[&Tensor]; 3], s: &LarsStep) -> Result<()> {
         let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
-        let (factor, blocks) = (s.gradient_factor, table.blocks());
+        let (factor, blocks) = (1.0_f32, table.blocks());
         let sums = s.adapted.then(|| self.0.output(&[blocks, 2], DType::F64));
         let sums = sums.transpose()?;
         if let Some(sums) = &sums {
@@ -168,7 +168,7 @@ impl MultiTensor {
     fn factors(&self, s: &AdamStep) -> Result<Tensor> {
         let factors = self.0.output(&[11], DType::F32)?;
         let numbers = args![s.lr, s.beta1, s.beta2, s.eps, s.weight_decay];
-        let more = args![s.decoupled, s.step, s.gradient_factor, &factors];
+        let more = args![s.decoupled, s.step, 1.0_f32, &factors];
         self.0.launch(
             STEPS,
             "adam_factors",

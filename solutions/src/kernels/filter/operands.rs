@@ -80,12 +80,12 @@ impl Rows {
             let of_block = b * HEIGHT * depth..(b + 1) * HEIGHT * depth;
             pack(&rows, &mut self.packed[of_block.clone()]);
             let steps = &mut self.steps[of_block];
-            let (mut error, mut size) = ([0.0; HEIGHT], [0.0; HEIGHT]);
-            rounding::quantise(&rows, scale.recip(), steps, &mut error, &mut size);
             let (mut e, mut a) = (0.0_f32, 0.0_f32);
-            for (&error, &size) in error.iter().zip(&size) {
-                let terms = terms(error, size, depth);
-                (e, a) = (e.max(terms.0), a.max(terms.1));
+            for (r, row) in rows.iter().enumerate() {
+                let mut norms = [0.0; 3];
+                rounding::quantise(row, scale.recip(), &mut steps[4 * r..], 4 * HEIGHT, &mut norms);
+                let (error, size) = terms(norms[0], norms[1], depth);
+                (e, a) = (e.max(error), a.max(size));
             }
             self.scale.push(scale);
             self.error.push(e);
@@ -156,24 +156,21 @@ impl Columns {
             .zip(new.error.par_chunks_mut(PANEL))
             .zip(&mut new.fits)
             .for_each(|(((((exact, steps), scale), size), error), fits)| {
-                let mut column = vec![0; depth];
-                for c in 0..PANEL {
-                    let Some(terms) = quantise(&exact[c * depth..][..depth], &mut column) else {
+                let steps = bytemuck::cast_slice_mut(steps);
+                for (c, column) in exact.chunks_exact(depth).enumerate() {
+                    let Some(terms) = quantise(column, &mut steps[4 * c..]) else {
                         *fits = false;
                         return;
                     };
                     [scale[c], size[c], error[c]] = terms;
-                    for (to, four) in steps.chunks_exact_mut(4 * PANEL).zip(column.chunks_exact(4)) {
-                        to[4 * c..][..4].copy_from_slice(four);
-                    }
                 }
             });
         new
     }
 }
 
-/// Rounds a column. Returns t, W and D, which are 0 for a column of zeros, or `None` if the filter does not apply.
-fn quantise(column: &[f32], steps: &mut [i8]) -> Option<[f32; 3]> {
+/// Rounds a column to its place in a panel. Returns t, W and D, which are 0 for a column of zeros, or `None` if the filter does not apply.
+fn quantise(column: &[f32], steps: &mut [u8]) -> Option<[f32; 3]> {
     let mut top = 0;
     vector::greatest_size(column, &mut top);
     let top = f32::from_bits(top);
@@ -184,9 +181,9 @@ fn quantise(column: &[f32], steps: &mut [i8]) -> Option<[f32; 3]> {
         return None;
     }
     let scale = top / 127.0;
-    let mut norms = [0.0; 2];
-    rounding::quantise_column(column, scale.recip(), steps, &mut norms);
-    let [error, size] = norms;
+    let mut norms = [0.0; 3];
+    rounding::quantise(column, scale.recip(), steps, 4 * PANEL, &mut norms);
+    let [error, _, size] = norms;
     // The two roundings of v/t.
     let error = error + size / (1 << 20) as f32;
     Some([scale, size * UP, error * UP])

@@ -1,6 +1,5 @@
 //! Loops that round operands to 8 bits, and bounds of the products of blocks.
 
-use super::HEIGHT;
 use crate::kernels::vector::for_each_instruction_set;
 
 /// Beyond 2²³ the spacing is 1, so that adding this number rounds to an integer, which is in the last bits.
@@ -12,29 +11,26 @@ for_each_instruction_set! {
         *signs = values.iter().fold(*signs, |signs, &v| signs | if v < 0.0 { 1 << 31 } else { 0 });
     }
 
-    /// Rounds a block's rows, times `inverse`, to steps of 0 to 255, four channels of each row together. For each row,
-    /// `error` becomes the norm of what rounding changed, and `size` that of the steps, both in steps.
-    fn quantise(rows: &[&[f32]; HEIGHT], inverse: f32, steps: &mut [u8], error: &mut [f32; HEIGHT], size: &mut [f32; HEIGHT]) {
-        for (r, row) in rows.iter().enumerate() {
-            let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
-            let steps = &mut steps[4 * r..];
-            for (i, values) in row.chunks_exact(16).enumerate() {
-                let mut bytes = [0; 16];
-                for j in 0..16 {
-                    let v = values[j] * inverse;
-                    let rounded = v + ROUND;
-                    let step = rounded - ROUND;
-                    bytes[j] = rounded.to_bits() as u8;
-                    errors[j] += (v - step) * (v - step);
-                    squares[j] += step * step;
-                }
-                for (g, four) in bytes.chunks_exact(4).enumerate() {
-                    steps[(4 * i + g) * 4 * HEIGHT..][..4].copy_from_slice(four);
-                }
+    /// Rounds values, times `inverse`, to steps of 8 bits, in groups of four that begin `distance` bytes apart. `norms` become
+    /// those of what rounding changed, of the steps and of the values, all in steps.
+    fn quantise(values: &[f32], inverse: f32, steps: &mut [u8], distance: usize, norms: &mut [f32; 3]) {
+        let (mut errors, mut of_steps, mut of_values) = ([0.0_f32; 16], [0.0_f32; 16], [0.0_f32; 16]);
+        for (i, values) in values.chunks_exact(16).enumerate() {
+            let mut bytes = [0; 16];
+            for j in 0..16 {
+                let v = values[j] * inverse;
+                let rounded = v + ROUND;
+                let step = rounded - ROUND;
+                bytes[j] = rounded.to_bits() as u8;
+                errors[j] += (v - step) * (v - step);
+                of_steps[j] += step * step;
+                of_values[j] += v * v;
             }
-            error[r] = errors.iter().sum::<f32>().sqrt();
-            size[r] = squares.iter().sum::<f32>().sqrt();
+            for (g, four) in bytes.chunks_exact(4).enumerate() {
+                steps[(4 * i + g) * distance..][..4].copy_from_slice(four);
+            }
         }
+        *norms = [errors, of_steps, of_values].map(|squares| squares.iter().sum::<f32>().sqrt());
     }
 
     /// For each of 32 columns, the greatest lower bound s·(I − E·W − A·D) of the blocks' products I, and the block that has it.
@@ -63,22 +59,5 @@ for_each_instruction_set! {
                 bits[c] |= if upper >= threshold[c] { 1 << b } else { 0 };
             }
         }
-    }
-
-    /// Rounds a column of values, times `inverse`, to steps of −127 to 127. `norms` are those of what rounding changed and
-    /// of the values, both in steps.
-    fn quantise_column(column: &[f32], inverse: f32, steps: &mut [i8], norms: &mut [f32; 2]) {
-        let (mut errors, mut squares) = ([0.0_f32; 16], [0.0_f32; 16]);
-        for (values, steps) in column.chunks_exact(16).zip(steps.chunks_exact_mut(16)) {
-            for j in 0..16 {
-                let v = values[j] * inverse;
-                let rounded = v + ROUND;
-                let step = rounded - ROUND;
-                steps[j] = rounded.to_bits() as i8;
-                errors[j] += (v - step) * (v - step);
-                squares[j] += v * v;
-            }
-        }
-        *norms = [errors, squares].map(|sums| sums.iter().sum::<f32>().sqrt());
     }
 }

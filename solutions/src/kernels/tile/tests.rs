@@ -28,17 +28,18 @@ fn guarded(values: &[f32]) -> &'static mut [f32] {
 fn exact([rows, depth, columns]: [usize; 3], [transposed, add, upper]: [bool; 3]) {
     let what = format!("{rows} × {depth} × {columns}, transposed {transposed}, add {add}, upper {upper}");
     // A transpose needs whole vectors of rows, as in `add_transposed`. A dense a has a longer step than its depth.
-    let (row_step, column_step) = if transposed {
-        (1, rows.next_multiple_of(16))
-    } else {
-        (depth + 3, 1)
+    let (row_step, column_step) = match transposed {
+        true => (1, rows.next_multiple_of(16)),
+        false => (depth + 3, 1),
     };
-    let last = |depth: usize| (rows - 1) * row_step + (depth - 1) * column_step;
-    let len = if depth == 0 { 0 } else { last(depth) + 1 };
-    let numbers =
-        |count: usize, by: usize| (0..count).map(|i| (i * by % 17) as f32 - 8.0).collect::<Vec<_>>();
-    let (a, b) = (numbers(len, 7), numbers(depth * columns, 5));
-    let start: Vec<f32> = (0..rows * columns).map(|i| (i % 97) as f32).collect();
+    let end = |k: usize| (rows - 1) * row_step + k * column_step + 1;
+    let numbers = |count, by| {
+        (0..count)
+            .map(|i: usize| (i * by % 17) as f32 - 8.0)
+            .collect::<Vec<_>>()
+    };
+    let a = numbers(depth.checked_sub(1).map_or(0, end), 7);
+    let (b, start) = (numbers(depth * columns, 5), numbers(rows * columns, 3));
     let left = Matrix {
         data: guarded(&a),
         row_step,
@@ -58,17 +59,13 @@ fn exact([rows, depth, columns]: [usize; 3], [transposed, add, upper]: [bool; 3]
         let sum = if add { start[at] } else { 0.0 } + products.sum::<f32>();
         // Below the diagonal, blocks of 32 × 32 are computed that have a value on or right of it, or less.
         let skipped = upper && (i / 32 > j / 32 || (j < i && got == start[at]));
-        let expected = if skipped { start[at] } else { sum };
-        assert!(
-            got == expected,
-            "{what}: c[{i}, {j}] is {got}, expected {expected}"
-        );
+        assert_eq!(got, if skipped { start[at] } else { sum }, "{what}: c[{i}, {j}]");
     }
 }
 
 #[test]
 fn a_product_touches_no_memory_beyond_its_operands_and_no_block_below_the_diagonal_of_an_upper_one() {
-    let sizes = [
+    for sizes in [
         [1, 1, 16],
         [16, 16, 16],
         [32, 16, 32],
@@ -78,16 +75,14 @@ fn a_product_touches_no_memory_beyond_its_operands_and_no_block_below_the_diagon
         [64, 8, 64],
         [47, 33, 16],
         [5, 0, 32],
-    ];
-    let forms = [[false, false], [false, true], [true, false], [true, true]];
-    let whole = sizes
-        .into_iter()
-        .flat_map(|sizes| forms.map(|[t, add]| (sizes, [t, add, false])));
-    let upper = [16, 32, 48, 64, 112].into_iter().flat_map(|n| {
-        let of_depth = |depth| ([n, depth, n], [true; 3]);
-        [1, 16, 96, 137].map(of_depth)
-    });
-    for (sizes, form) in whole.chain(upper) {
-        exact(sizes, form);
+    ] {
+        for [transposed, add] in [[false, false], [false, true], [true, false], [true, true]] {
+            exact(sizes, [transposed, add, false]);
+        }
+    }
+    for n in [16, 32, 48, 64, 112] {
+        for depth in [1, 16, 96, 137] {
+            exact([n, depth, n], [true; 3]);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    mem::{ManuallyDrop, forget, replace, take},
+    mem::{ManuallyDrop, forget},
     ops::Range,
     sync::Arc,
 };
@@ -29,9 +29,9 @@ pub struct Endpoint {
     comm: ManuallyDrop<Communicator>,
     shared: Arc<Shared>,
     traffic: Cell<Traffic>,
-    /// A list for the next all-reduce, whose input and output differ, because ferrompi has none in place that does not wait. Kept,
-    /// so that the longest list is not allocated anew in each step; lists less than half as long are.
-    spare: RefCell<Vec<f32>>,
+    /// The input of an all-reduce, which differs from its output, because ferrompi has none in place that does not wait. Kept, so
+    /// that it is not allocated anew in each step.
+    input: RefCell<Vec<f32>>,
     /// Messages that have not left yet.
     sending: RefCell<Vec<(Request, Vec<f32>)>>,
     /// The engine that sums tensors on their device.
@@ -46,7 +46,7 @@ impl Endpoint {
             comm: ManuallyDrop::new(comm),
             shared,
             traffic: Cell::default(),
-            spare: RefCell::default(),
+            input: RefCell::default(),
             sending: RefCell::default(),
             tensors,
         }
@@ -59,15 +59,6 @@ impl Endpoint {
 
     fn count(&self, numbers: usize) {
         self.traffic.update(|sent| sent.and_message(numbers));
-    }
-
-    /// Writes the sum of `own` over all ranks to `sums`. MPI requires that all ranks receive identical results (MPI 3.1, section
-    /// 5.9.6).
-    fn sum(&self, own: &[f32], sums: &mut [f32]) {
-        self.count(own.len());
-        let activity = format_args!("in an all-reduce of {} numbers", own.len());
-        self.shared
-            .complete(activity, || self.comm.iallreduce(own, sums, ReduceOp::Sum));
     }
 }
 
@@ -112,26 +103,14 @@ impl Link for Endpoint {
 
 impl Collective for Endpoint {
     fn all_reduce(&self, data: &mut [f32]) -> Result<()> {
-        let mut own = self.spare.borrow_mut();
+        let mut own = self.input.borrow_mut();
         own.clear();
         own.extend_from_slice(data);
-        self.sum(&own, data);
-        Ok(())
-    }
-
-    fn all_reduce_vec(&self, data: &mut Vec<f32>) -> Result<()> {
-        let mut spare = self.spare.borrow_mut();
-        // A list that is much longer would leave with the sums, and the next long one would be allocated.
-        let mut sums = match (data.len()..=2 * data.len()).contains(&spare.capacity()) {
-            true => take(&mut *spare),
-            false => Vec::new(),
-        };
-        sums.resize(data.len(), 0.0);
-        self.sum(data, &mut sums);
-        let used = replace(data, sums);
-        if used.capacity() > spare.capacity() {
-            *spare = used;
-        }
+        self.count(own.len());
+        let activity = format_args!("in an all-reduce of {} numbers", own.len());
+        // MPI requires that all ranks receive identical results (MPI 3.1, section 5.9.6).
+        self.shared
+            .complete(activity, || self.comm.iallreduce(&own, data, ReduceOp::Sum));
         Ok(())
     }
 

@@ -165,7 +165,7 @@ impl Processes for Session {
         if let Some([_, of_gradients]) = &self.nccl {
             return nccl::all_reduce_seconds(of_gradients, links, ring, (numbers, repeats));
         }
-        let engine = |data: &mut Vec<f32>| links.all_reduce_vec(data);
+        let engine = |data: &mut Vec<f32>| links.all_reduce(data);
         let directly = |data: &mut Vec<f32>| {
             let call = || self.mpi.world().allreduce_inplace(data, ReduceOp::Sum);
             self.shared.call(call).context("MPI's all-reduce failed")

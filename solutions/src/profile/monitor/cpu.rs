@@ -6,37 +6,28 @@ use anyhow::{Context, Result, ensure};
 
 use super::Sample;
 
-/// The CPU's counters at the last sample: busy ticks and all ticks.
-pub struct Cpu {
-    ticks: (u64, u64),
-    name: String,
-}
+/// Busy ticks and all ticks at the last sample.
+pub struct Cpu(u64, u64);
 
 impl Cpu {
     pub fn new() -> Result<Self> {
-        let info = read("/proc/cpuinfo").unwrap_or_default();
-        Ok(Self {
-            ticks: ticks(&read("/proc/stat")?)?,
-            name: value(&info, "model name").unwrap_or("processor").to_owned(),
-        })
+        let (busy, all) = ticks(&read("/proc/stat")?)?;
+        Ok(Self(busy, all))
     }
 
     pub fn sample(&mut self, base: &Sample) -> Result<Sample> {
-        let (busy, all) = ticks(&read("/proc/stat")?)?;
-        let (more, passed) = (
-            busy.saturating_sub(self.ticks.0),
-            all.saturating_sub(self.ticks.1),
-        );
-        self.ticks = (busy, all);
+        let last = std::mem::replace(self, Self::new()?);
+        let (more, passed) = (self.0.saturating_sub(last.0), self.1.saturating_sub(last.1));
         let memory = read("/proc/meminfo").unwrap_or_default();
         let mib = |key: &str| {
-            let kib: f64 = value(&memory, key)?.strip_suffix(" kB")?.trim().parse().ok()?;
+            let line = memory.lines().find_map(|l| l.strip_prefix(key))?;
+            let kib: f64 = line.strip_suffix(" kB")?.trim().parse().ok()?;
             Some((kib / 1024.0).round())
         };
-        let (total, free) = (mib("MemTotal"), mib("MemAvailable"));
+        let (total, free) = (mib("MemTotal:"), mib("MemAvailable:"));
         Ok(Sample {
             bus_id: "cpu".into(),
-            name: self.name.clone(),
+            name: "processor".into(),
             // No time has passed directly after the first sample.
             use_percent: (passed > 0).then(|| (1000.0 * more as f64 / passed as f64).round() / 10.0),
             memory_used_mib: total.zip(free).map(|(t, f)| (t - f).max(0.0)),
@@ -61,12 +52,6 @@ fn ticks(stat: &str) -> Result<(u64, u64)> {
     let all: u64 = ticks.iter().sum();
     let idle = ticks[3] + ticks.get(4).copied().unwrap_or(0);
     Ok((all - idle, all))
-}
-
-/// The value after `key:` in its first line.
-fn value<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    let line = text.lines().find(|l| l.starts_with(key))?;
-    Some(line.split_once(':')?.1.trim())
 }
 
 #[cfg(test)]

@@ -2,28 +2,19 @@
 
 mod plots;
 
-use std::{
-    cmp::Reverse,
-    path::{Path, PathBuf},
-};
+use std::{cmp::Reverse, path::Path};
 
 use anyhow::Result;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    html::{Page, interval},
+    html::{interval, render},
     points::Grid,
 };
 use crate::train::{
     Evaluation, RunReport, WrongTree,
     metrics::{balanced_interval, wilson},
     numbers::{LEVEL, NumberReport},
-};
-
-const PAGE: Page = Page {
-    template: include_str!("page.html"),
-    css: include_str!("page.css"),
-    scripts: &[include_str!("page.js")],
 };
 
 /// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
@@ -48,7 +39,7 @@ pub fn run_page(run: &RunReport) -> Result<String> {
         "" => "A run of canopy",
         title => title,
     };
-    PAGE.render(context! {
+    let data = context! {
         title,
         version => run.version.as_str(),
         started => run.started.as_str(),
@@ -69,17 +60,14 @@ pub fn run_page(run: &RunReport) -> Result<String> {
         number => run.number.as_ref().map(number),
         wrong => run.wrong[..shown].iter().map(card).collect::<Vec<_>>(),
         more => run.wrong.len() - shown,
-    })
+    };
+    let [template, css] = [include_str!("page.html"), include_str!("page.css")];
+    render(template, css, &[include_str!("page.js")], data)
 }
 
-/// Writes `report.html` into `run_dir` atomically, and returns its path.
-///
-/// # Errors
-/// Names the file; an older page is unchanged then.
-pub fn write(run_dir: &Path, run: &RunReport) -> Result<PathBuf> {
-    let path = run_dir.join("report.html");
-    canopy_data::atomic::write(&path, run_page(run)?.as_bytes())?;
-    Ok(path)
+/// Writes `report.html` into `run_dir` atomically.
+pub fn write(run_dir: &Path, run: &RunReport) -> Result<()> {
+    canopy_data::atomic::write(&run_dir.join("report.html"), run_page(run)?.as_bytes())
 }
 
 /// The median of the epochs' clouds per second.

@@ -7,8 +7,7 @@ use indicatif::HumanCount;
 use minijinja::{Value, context};
 use serde_json::json;
 
-use super::html::Page;
-use super::points::Grid;
+use super::{html::render, points::Grid};
 
 /// Points per page, at most. Of larger clouds a sample is shown, and the page says so.
 const MOST_POINTS: usize = 1_500_000;
@@ -16,21 +15,17 @@ const MOST_POINTS: usize = 1_500_000;
 const STILLS: usize = 8;
 const STILL_POINTS: usize = 2_500;
 
-const PAGE: Page = Page {
-    template: include_str!("view.html"),
-    css: include_str!("view.css"),
-    scripts: &[
-        concat!(
-            "/* twgl.js 7.0.0\n",
-            include_str!("../vendor/twgl-LICENSE.md"),
-            "*/\n",
-            include_str!("../vendor/twgl.min.js")
-        ),
-        include_str!("colors.js"),
-        include_str!("shaders.js"),
-        include_str!("view.js"),
-    ],
-};
+const SCRIPTS: [&str; 4] = [
+    concat!(
+        "/* twgl.js 7.0.0\n",
+        include_str!("../vendor/twgl-LICENSE.md"),
+        "*/\n",
+        include_str!("../vendor/twgl.min.js")
+    ),
+    include_str!("colors.js"),
+    include_str!("shaders.js"),
+    include_str!("view.js"),
+];
 
 /// A cloud to show.
 #[derive(Clone, Debug)]
@@ -92,7 +87,8 @@ pub fn view_page(clouds: &[ViewCloud], color_by: &str) -> Result<String> {
         context!(picture, title => cloud.title.as_str())
     };
     let stills: Vec<Value> = clouds.iter().take(STILLS).map(still).collect();
-    PAGE.render(context!(title, stills, json, data))
+    let [template, css] = [include_str!("view.html"), include_str!("view.css")];
+    render(template, css, &SCRIPTS, context!(title, stills, json, data))
 }
 
 /// Little-endian `u16`: x, y, z, intensity of each point, the vertex layout of the page's shaders.
@@ -149,7 +145,12 @@ mod tests {
         let intensity: Vec<u16> = (0..1000).collect();
         let grid = Grid::new(&points, 1000);
         let bytes = STANDARD.decode(encode(&grid, &intensity)).unwrap();
-        let words: Vec<u16> = bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect();
+        let words: Vec<u16> = bytes
+            .as_chunks()
+            .0
+            .iter()
+            .map(|b| u16::from_le_bytes(*b))
+            .collect();
         let mut seen: Vec<(u16, u16)> = words.as_chunks().0.iter().map(|&[x, _, _, i]| (i, x)).collect();
         seen.sort_unstable();
         let expected = (0..1000).map(|i| (i, grid.steps[usize::from(i)][0]));

@@ -12,11 +12,11 @@ use std::{
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{ending::Reports, stats::Moment};
+use super::ending::Reports;
 use crate::{
-    kernels::{self, SumOverRanks},
+    kernels::SumOverRanks,
     parallel::{Collective, gather},
-    train::{carrier::ErrorCarrier, memory},
+    train::carrier::ErrorCarrier,
 };
 
 /// One rank's links to the others.
@@ -32,8 +32,6 @@ pub struct Links {
 pub struct Control {
     link: Mutex<Box<dyn Collective>>,
     reports: Reports,
-    /// What this process had allocated at most at each moment; none if the ranks are threads or the model is on a GPU.
-    allocated: Option<[AtomicU64; 2]>,
     /// The current step.
     step: AtomicU64,
     /// The error of a sum within a pass: candle would keep only its text.
@@ -47,11 +45,10 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    pub fn new(link: Box<dyn Collective>, reports: Reports, is_measured: bool) -> Self {
+    pub fn new(link: Box<dyn Collective>, reports: Reports) -> Self {
         Self {
             link: Mutex::new(link),
             reports,
-            allocated: is_measured.then(Default::default),
             step: AtomicU64::new(0),
             fault: Mutex::default(),
         }
@@ -72,22 +69,6 @@ impl Control {
         let link = self.link();
         self.reports.doing(link.rank(), what);
         link.doing(what);
-    }
-
-    /// Measures what this process has allocated.
-    pub fn measure(&self, moment: Moment) {
-        if let Some(allocated) = &self.allocated {
-            // 0 if this process does not count what it allocates.
-            let now = memory::held().unwrap_or(0).saturating_sub(kernels::idle_bytes());
-            allocated[moment as usize].fetch_max(now, Ordering::Relaxed);
-        }
-    }
-
-    /// What this process had allocated at most at each moment; zeros if it is not measured.
-    pub fn allocated(&self) -> [u64; 2] {
-        let read = |bytes: &AtomicU64| bytes.load(Ordering::Relaxed);
-        let allocated = self.allocated.as_ref();
-        allocated.map_or([0; 2], |moments| moments.each_ref().map(read))
     }
 
     /// Sets the current step.
@@ -113,11 +94,11 @@ impl Control {
         Ok(())
     }
 
-    /// Returns whether `own` is true on any rank.
-    pub fn any(&self, own: bool) -> Result<bool> {
-        let mut ranks = [f64::from(u8::from(own))];
+    /// Returns which of `own` are true on any rank.
+    pub fn any<const N: usize>(&self, own: [bool; N]) -> Result<[bool; N]> {
+        let mut ranks = own.map(|own| f64::from(u8::from(own)));
         self.sum_f64(&mut ranks)?;
-        Ok(ranks[0] > 0.0)
+        Ok(ranks.map(|ranks| ranks > 0.0))
     }
 
     /// The sum of x over all ranks on its device, if the engine can.

@@ -2,23 +2,22 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{OnceLock, atomic::AtomicBool},
+    sync::atomic::AtomicBool,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, anyhow};
-use candle_core::DType;
 
-use super::{Links, Member, RankStats, ending::Reports, identity};
+use super::{Links, Member, ending::Reports, identity};
 use crate::{
-    model::PointNet,
+    device::Chosen,
     parallel::{
         Algorithm, Processes, panic_message,
         threads::{group, group_with},
     },
     precision::GradScaler,
-    train::{Outcome, RunFolder, Running, Trainer, master::build_optimizer, trainer::to_device},
+    train::{Outcome, RunFolder, Trainer, trainer::to_device},
 };
 
 /// Starts a thread for each rank of `trainer`'s run except rank 0, whose links it returns. The threads are not joined: a rank that
@@ -108,38 +107,20 @@ impl Trainer {
 
     /// Another rank of this run, with a model and an optimizer of its own. It gets its weights from rank 0.
     fn follower(&self) -> Result<Self> {
-        let config = self.config.clone();
-        let network = config.network(self.outputs());
-        let model = PointNet::new(&network, &self.device, DType::F32, config.seed)?;
-        let mut optimizer = build_optimizer(&config, model.params(), None)?;
-        let state = self.optimizer.state()?.into_iter().collect();
-        optimizer.load_state(&to_device(state, &self.device)?)?;
-        let now = Instant::now();
-        Ok(Self {
-            config,
-            data: self.data.clone(),
-            split: self.split.clone(),
-            model,
-            folder: RunFolder::of_another(self.folder.path()),
-            progress: self.progress.clone(),
-            rows: Vec::new(),
-            functions: self.functions.clone(),
-            rank_stats: RankStats::default(),
-            fastest_step: f64::INFINITY,
-            number: self.number.clone(),
-            categories: self.categories.clone(),
-            lengths: self.lengths.clone(),
-            steps_per_epoch: OnceLock::new(),
-            links: None,
+        let chosen = Chosen {
             device: self.device.clone(),
-            device_name: self.device_name.clone(),
-            optimizer,
-            lowering: self.lowering.clone(),
-            scaler: self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone())),
-            running: Running::default(),
-            last_save: now,
-            clock: now,
-        })
+            name: self.device_name.clone(),
+            reason: None,
+        };
+        let folder = RunFolder::of_another(self.folder.path());
+        let (data, split) = (self.data.clone(), self.split.clone());
+        let mut this = Self::new(self.config.clone(), data, split, chosen, folder)?;
+        let state = self.optimizer.state()?.into_iter().collect();
+        this.optimizer.load_state(&to_device(state, &self.device)?)?;
+        this.scaler = self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone()));
+        this.progress = self.progress.clone();
+        this.functions = self.functions.clone();
+        Ok(this)
     }
 
     fn rank_deadline(&self) -> Duration {

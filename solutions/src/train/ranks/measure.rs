@@ -4,10 +4,12 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use candle_core::Var;
 use canopy_data::{Dataset, split::Split};
 
-use super::{RankFunctions, RankStats};
+use super::{
+    RankFunctions, RankStats,
+    weights::{numbers, set},
+};
 use crate::{
     device::Chosen,
     parallel::Processes,
@@ -50,30 +52,8 @@ pub enum Start<'a> {
     Processes(&'a dyn Processes),
 }
 
-/// Trains on `records` with `config`, on the CPU with one thread per rank, and keeps nothing on disk.
-///
-/// # Errors
-/// Returns an error if training fails.
+/// Trains on `records` with `config`, on the device `chosen` with one CPU thread per rank, and keeps nothing on disk.
 pub fn short_run(
-    config: &Config,
-    data: &Dataset,
-    records: &[usize],
-    functions: RankFunctions,
-    start: Start,
-) -> Result<ShortRun> {
-    let chosen = Chosen {
-        device: candle_core::Device::Cpu,
-        name: "cpu".into(),
-        reason: None,
-    };
-    short_run_on(chosen, config, (data, records), functions, start)
-}
-
-/// As [`short_run`], on the device `chosen`.
-///
-/// # Errors
-/// Returns an error if training fails.
-pub fn short_run_on(
     chosen: Chosen,
     config: &Config,
     (data, records): (&Dataset, &[usize]),
@@ -89,25 +69,23 @@ pub fn short_run_on(
     let mut trainer = Trainer::new(config.clone(), data.clone(), split, chosen, run)?;
     trainer.functions = functions;
     match start {
+        Start::Threads => {}
         Start::Processes(processes) => trainer.join(processes)?,
-        Start::Threads | Start::OtherBits => {}
-    }
-    let other_bits = matches!(start, Start::OtherBits);
-    for (_, var) in trainer.model.params().iter().filter(|_| other_bits) {
-        let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
-        let other = super::weights::numbers(var)?.into_iter().map(changed);
-        super::weights::set(var, other.collect())?;
+        Start::OtherBits => {
+            let changed = |v: f32| f32::from_bits(v.to_bits() ^ u32::from(v != 0.0));
+            for (_, var) in trainer.model.params() {
+                set(&var, numbers(&var)?.into_iter().map(changed).collect())?;
+            }
+        }
     }
     let stop = AtomicBool::new(false);
     // One thread per rank, also with a single rank.
     let cores = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     cores.install(|| trainer.run(&stop))?;
-    let flat = |(_, var): (String, Var)| super::weights::numbers(&var);
-    let params = trainer
-        .model
-        .params()
-        .into_iter()
-        .map(flat)
+    let params = trainer.model.params();
+    let params = params
+        .iter()
+        .map(|(_, var)| numbers(var))
         .collect::<Result<Vec<_>>>()?;
     Ok(ShortRun {
         ranks: config.ranks,

@@ -10,11 +10,10 @@ use anyhow::{Context, Result, ensure};
 use candle_core::Tensor;
 
 use super::{
-    Allocated, Links, RankFunctions, RankStats,
+    Links, RankFunctions, RankStats,
     control::Control,
     ending::Reports,
     reduction::Reduction,
-    stats::Moment,
     weights::{digest, numbers, set},
 };
 use crate::{
@@ -47,8 +46,6 @@ pub struct Member {
     reports: Reports,
     /// The number of steps so far, and their time in seconds.
     steps: (u64, f64),
-    /// What the processes of all ranks had allocated when the parameters were last compared.
-    allocated: Option<Allocated>,
 }
 
 impl Member {
@@ -59,8 +56,7 @@ impl Member {
             ..functions.clone()
         };
         let rank = links.control.rank();
-        let is_measured = links.threads.is_none() && model.device().is_cpu();
-        let control = Arc::new(Control::new(links.control, links.reports.clone(), is_measured));
+        let control = Arc::new(Control::new(links.control, links.reports.clone()));
         // A bucket may wait for a rank that is slow but alive.
         let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
         let both = (links.gradients, control.clone());
@@ -78,7 +74,6 @@ impl Member {
             cores,
             reports: links.reports,
             steps: (0, 0.0),
-            allocated: None,
         })
     }
 
@@ -115,14 +110,11 @@ impl Member {
 
     /// Returns the statistics so far, of a rank that steps with `optimizer`.
     pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
-        let traffic = self.control.link().traffic();
         let (steps, seconds) = self.steps;
         Ok(RankStats {
             steps,
             seconds,
-            memory: Some(self.gradients.memory(optimizer)?),
-            allocated: self.allocated,
-            ..self.gradients.stats(traffic)
+            ..self.gradients.stats(optimizer)?
         })
     }
 
@@ -190,7 +182,6 @@ impl Member {
         });
         carried.resume();
         let stepped = self.control.restore(stepped)?;
-        self.control.measure(Moment::Between);
         self.steps.0 += 1;
         self.steps.1 += began.elapsed().as_secs_f64();
         Ok(stepped)
@@ -198,20 +189,14 @@ impl Member {
 
     /// Returns the requests of all ranks after this step.
     pub fn agree(&self, mine: Requests) -> Result<Requests> {
-        let mine = [mine.read, mine.save, mine.stop].map(u32::from);
-        let all = gather(&**self.control.link(), &[mine])?;
-        let any = |i: usize| all.iter().any(|rank| rank[i] != 0);
-        Ok(Requests {
-            read: any(0),
-            save: any(1),
-            stop: any(2),
-        })
+        let [read, save, stop] = self.control.any([mine.read, mine.save, mine.stop])?;
+        Ok(Requests { read, save, stop })
     }
 
     /// Fulfils the agreed requests `requests` after `step` steps: compares the parameters before a checkpoint and every
     /// [`Config::compare_ranks_every`] steps, and sums loss and accuracy over the ranks.
     pub fn follow(
-        &mut self,
+        &self,
         requests: Requests,
         model: &PointNet,
         running: &mut Running,
@@ -227,25 +212,19 @@ impl Member {
         Ok(())
     }
 
-    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps, and
-    /// collects what their processes have allocated.
-    fn compare(&mut self, model: &PointNet, step: u64) -> Result<()> {
+    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps.
+    fn compare(&self, model: &PointNet, step: u64) -> Result<()> {
         if let Some(shards) = &self.gradients.shards {
             shards.gather_released()?;
         }
-        let digest = digest(model, self.config.sync_bn)?;
-        // Also a rank on a GPU sends numbers, because all ranks must send equally many.
-        let [between, stepping] = self.control.allocated();
-        let all = gather(&**self.control.link(), &[[digest, between, stepping]])?;
-        for (rank, theirs) in all.iter().enumerate() {
+        let digests = gather(&**self.control.link(), &[digest(model, self.config.sync_bn)?])?;
+        for (rank, digest) in digests.iter().enumerate() {
             ensure!(
-                theirs[0] == all[0][0],
+                *digest == digests[0],
                 "after {step} steps the parameters of rank {rank} and of rank 0 differ: their gradients were not the same. \
                  --compare-ranks-every 1 finds the step"
             );
         }
-        let measured = all.iter().map(|&[_, between, stepping]| [between, stepping]);
-        self.allocated = Allocated::of_ranks(measured);
         Ok(())
     }
 }

@@ -22,4 +22,4 @@ pub(super) use control::Links;
 pub use functions::RankFunctions;
 pub(super) use job::start_followers;
 pub(super) use member::{Member, Requests};
-pub use stats::{Allocated, RankMemory, RankStats};
+pub use stats::{RankMemory, RankStats};

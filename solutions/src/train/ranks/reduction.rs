@@ -14,13 +14,15 @@ use super::{
     RankFunctions, RankMemory, RankStats,
     control::Control,
     shards::Shards,
-    stats::{Moment, bytes, bytes_of},
+    state::{MASTER, kinds},
+    stats::bytes,
 };
 use crate::{
     model::{Part, PointNet},
-    optim::Optimizer,
-    parallel::{Bucket, Collective, Reducer, Traffic, mean_over_ranks},
-    shard::{Memory, Sharded, backward_sharded, forward_sharded, reduce_gradients},
+    optim::{Optimizer, clip_by_norm, sum_of_squares},
+    parallel::{Bucket, Collective, Reduced, Reducer, Traffic, mean_over_ranks},
+    precision::{BytesPerParameter, FP32, bytes_per_parameter},
+    shard::{Memory, Stage, backward_sharded, bytes_per_rank, forward_sharded, reduce_gradients},
     train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce, clip_and_step},
 };
 
@@ -38,11 +40,12 @@ enum Engine {
 /// Gathers parameters for the parts of forward and backward passes.
 struct Parts {
     link: Box<dyn Collective>,
+    shards: Arc<Shards>,
     memory: Memory,
     /// This rank's chunk of the mean gradients of each part, summed over the micro-batches of a step.
     means: Vec<Vec<f32>>,
-    /// What a rank sends to gather all parameters once.
-    gather: Traffic,
+    /// What this rank has sent to gather parameters.
+    gathered: Traffic,
 }
 
 /// Reduces the gradients of one rank's model, and steps with those of its parameters.
@@ -50,8 +53,9 @@ pub struct Reduction {
     engine: Engine,
     params: Vec<(String, Var)>,
     /// What this rank's optimizer updates; none without ZeRO.
-    pub shards: Option<Shards>,
+    pub shards: Option<Arc<Shards>>,
     control: Arc<Control>,
+    stage: Stage,
     /// This rank's share of the current step's batch.
     pub share: RankShare,
     stats: RankStats,
@@ -73,25 +77,33 @@ impl Reduction {
     ) -> Result<Self> {
         let (zero, params) = (config.zero, model.params());
         let on_device = zero == 0 && link.on_tensors().is_some() && !model.device().is_cpu();
-        let mut units = None;
-        let engine = if zero == 3 {
+        let shards = |units| {
+            let device = match config.offload_optimizer {
+                true => Device::Cpu,
+                false => model.device(),
+            };
+            Shards::new(model, units, control.clone(), (&device, zero == 3)).map(Arc::new)
+        };
+        let (engine, shards) = if zero == 3 {
             ensure!(
                 model.device().is_cpu(),
                 "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
             );
-            units = Some(model.parts());
-            Engine::Parts(Parts {
+            let shards = shards(model.parts())?;
+            let parts = Parts {
                 link,
+                shards: shards.clone(),
                 memory: Memory::default(),
                 means: Vec::new(),
-                gather: Traffic::default(),
-            })
+                gathered: Traffic::default(),
+            };
+            (Engine::Parts(parts), Some(shards))
         } else if zero == 0 && !functions.overlap && !on_device {
             // Without buckets, a lesson's function for them is not called.
-            Engine::AtOnce(link, functions.average)
+            (Engine::AtOnce(link, functions.average), None)
         } else {
             let tensors: Vec<Tensor> = params.iter().map(|(_, var)| var.as_detached_tensor()).collect();
-            let each: Vec<_> = tensors.iter().map(|t| (bytes(t) as usize, "f32")).collect();
+            let each: Vec<_> = tensors.iter().map(|t| (bytes([t]) as usize, "f32")).collect();
             let buckets = match zero {
                 1 => vec![Bucket {
                     params: (0..params.len()).collect(),
@@ -100,7 +112,8 @@ impl Reduction {
                 }],
                 _ => (functions.buckets)(&each, functions.sizes),
             };
-            units = (zero > 0).then(|| buckets.iter().map(|bucket| bucket.params.clone()).collect());
+            let units = || buckets.iter().map(|bucket| bucket.params.clone()).collect();
+            let shards = (zero > 0).then(|| shards(units())).transpose()?;
             // The single bucket of stage 1 is complete only with the last gradient.
             let buckets = (buckets, functions.overlap && zero != 1);
             let reduce = if zero == 2 {
@@ -108,69 +121,80 @@ impl Reduction {
             } else {
                 mean_over_ranks
             };
-            Engine::Buckets(Box::new(match on_device {
+            let reducer = match on_device {
                 true => Reducer::on_device(link, tensors, buckets)?,
                 false => Reducer::new(link, tensors, buckets, reduce, timeout)?,
-            }))
+            };
+            (Engine::Buckets(Box::new(reducer)), shards)
         };
-        let device = match config.offload_optimizer {
-            true => Device::Cpu,
-            false => model.device(),
-        };
-        let shards = units.map(|units| Shards::new(model, units, control.clone(), (&device, zero == 3)));
         Ok(Self {
             engine,
             params,
-            shards: shards.transpose()?,
+            shards,
             control,
+            stage: Stage::ALL[usize::from(zero)],
             share: RankShare::ALONE,
             stats: RankStats::default(),
             gradients: 0,
         })
     }
 
-    /// Returns the communication so far; `control` is what was sent over the link for everything except gradients.
-    pub fn stats(&self, control: Traffic) -> RankStats {
-        let others = match self.engine {
-            Engine::Parts(_) => control,
-            // The parameters are gathered over the same link.
-            _ => control - self.stats.parameters,
-        };
-        RankStats { others, ..self.stats }
-    }
-
-    /// Counts what this rank, which steps with `optimizer`, keeps.
-    pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
-        let memory = match &self.shards {
-            Some(shards) => shards.memory(optimizer)?,
-            None => RankMemory::of(&self.params, &[], optimizer)?,
-        };
-        let passing = match &self.engine {
-            // A part's parameters are in a buffer and in the model's variables.
-            Engine::Parts(parts) => 2 * parts.memory.peak() * size_of::<f32>(),
-            _ => 0,
-        };
-        Ok(RankMemory {
-            gradients: self.gradients,
-            passing: passing as u64,
-            ..memory
+    /// Returns the communication so far, and what this rank, which steps with `optimizer`, keeps.
+    pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
+        let control = self.control.link();
+        let memory = Some(self.memory(optimizer, control.world_size() as u64)?);
+        let stats = self.stats;
+        Ok(match &self.engine {
+            Engine::Parts(parts) => RankStats {
+                gradients: parts.link.traffic() - parts.gathered,
+                parameters: parts.gathered,
+                others: control.traffic(),
+                memory,
+                ..stats
+            },
+            // The parameters are gathered over the same link as everything else.
+            _ => RankStats {
+                others: control.traffic() - stats.parameters,
+                memory,
+                ..stats
+            },
         })
     }
 
-    /// Calls `pass` with the parts of stage 3 and this rank's chunks of their parameters. It returns the time in which it computed;
-    /// the rest it communicated. Returns what was sent.
-    fn communicate(
-        &mut self,
-        pass: impl FnOnce(&mut Parts, &Shards, &[Sharded]) -> Result<Duration>,
-    ) -> Result<Traffic> {
-        let (Engine::Parts(parts), Some(shards)) = (&mut self.engine, &self.shards) else {
-            anyhow::bail!("only stage 3 of ZeRO gathers parameters for each part");
+    fn memory(&self, optimizer: &dyn Optimizer, ranks: u64) -> Result<RankMemory> {
+        let state = optimizer.state()?;
+        let (others, kinds) = kinds(&state, &self.params);
+        let masters = state.iter().filter(|(name, _)| name.ends_with(MASTER));
+        let masters = bytes(masters.map(|(_, tensor)| tensor));
+        let copies = self.shards.as_ref().map_or(0, |shards| shards.copied_bytes());
+        let vars = self.params.iter().map(|(_, var)| var.as_tensor());
+        let (weights, passing) = match &self.engine {
+            // The model's are released. A part's parameters are in a buffer and in the model's variables.
+            Engine::Parts(parts) => (0, 2 * parts.memory.peak() * size_of::<f32>()),
+            _ => (bytes(vars.clone()), 0),
         };
-        let began = Instant::now();
-        let before = parts.link.traffic();
-        let computing = pass(parts, shards, &shards.layers()?)?;
-        self.stats.waited(began.elapsed().saturating_sub(computing));
-        Ok(parts.link.traffic() - before)
+        let moments = kinds.iter().filter(|kind| **kind != MASTER).count();
+        let each = BytesPerParameter {
+            // The formats of a run are those of its products: weights and gradients are stored in fp32.
+            master: if masters > 0 { 4 } else { 0 },
+            ..bytes_per_parameter(FP32, moments as u32)
+        };
+        let parameters = vars.map(|var| var.elem_count() as u64).sum();
+        let [all, others] = [&state, &others].map(|tensors| bytes(tensors.iter().map(|(_, tensor)| tensor)));
+        Ok(RankMemory {
+            stage: self.stage,
+            counted: [weights + masters + copies, self.gradients, all - masters - others],
+            predicted: bytes_per_rank(parameters, each, self.stage, ranks),
+            copies,
+            passing: passing as u64,
+        })
+    }
+
+    /// Counts the cost of the gradients of a step.
+    fn count(&mut self, cost: &Reduced) {
+        self.stats.communicating += cost.communicating.as_secs_f64();
+        self.stats.waited += cost.waited.as_secs_f64();
+        self.stats.gradients += cost.traffic;
     }
 }
 
@@ -198,10 +222,14 @@ impl Reduce for Reduction {
         });
         let reduced = match &mut self.engine {
             Engine::AtOnce(link, average) => {
-                let began = Instant::now();
+                let (began, before) = (Instant::now(), link.traffic());
                 average(&**link, &mut own)?;
-                self.stats.waited(began.elapsed());
-                self.stats.gradients = link.traffic();
+                let cost = Reduced {
+                    traffic: link.traffic() - before,
+                    communicating: began.elapsed(),
+                    waited: began.elapsed(),
+                };
+                self.count(&cost);
                 own
             }
             Engine::Buckets(reducer) => {
@@ -213,7 +241,7 @@ impl Reduce for Reduction {
                     None => reducer.finish()?,
                     Some(_) => reducer.finish_buckets()?,
                 };
-                self.stats.reduced(&cost);
+                self.count(&cost);
                 reduced
             }
             // The backward passes have reduced them.
@@ -224,7 +252,7 @@ impl Reduce for Reduction {
                     .collect::<Result<_>>()?
             }
         };
-        self.gradients = bytes_of(&reduced);
+        self.gradients = bytes(&reduced);
         match &self.shards {
             None => Ok(reduced),
             Some(shards) => shards.gradients(&reduced),
@@ -232,27 +260,32 @@ impl Reduce for Reduction {
     }
 
     fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
-        match self.engine {
-            Engine::Parts(_) => Some(self),
+        match &mut self.engine {
+            Engine::Parts(parts) => Some(parts),
             _ => None,
         }
     }
 
     fn any_overflow(&self, own: bool) -> Result<bool> {
-        self.shards.as_ref().map_or(Ok(own), |_| self.control.any(own))
+        match &self.shards {
+            None => Ok(own),
+            Some(_) => Ok(self.control.any([own])?[0]),
+        }
     }
 
-    fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+    fn update(&mut self, mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
         self.control.within_step("at the optimizer");
-        let measured = &mut |grads: &[Tensor]| {
-            step(grads)?;
-            self.control.measure(Moment::Stepped);
-            Ok(())
-        };
         let Some(shards) = &self.shards else {
-            return clip_and_step(grads, clip, measured);
+            return clip_and_step(grads, clip, step);
         };
-        shards.clip_and_step(grads, clip, measured)?;
+        if clip > 0.0 {
+            // The norm is that of the gradients of all ranks.
+            let mut squares = [sum_of_squares(&grads)?];
+            self.control.sum_f64(&mut squares)?;
+            clip_by_norm(&mut grads, squares[0].sqrt(), clip)?;
+        }
+        step(&grads)?;
+        drop(grads);
         if !matches!(self.engine, Engine::Parts(_)) {
             self.control.within_step("at the all-gather of parameters");
             let before = self.control.link().traffic();
@@ -263,51 +296,35 @@ impl Reduce for Reduction {
     }
 }
 
-impl GatheredPasses for Reduction {
+impl GatheredPasses for Parts {
     fn forward(&mut self, part: Part) -> Result<()> {
-        let sent = self.communicate(|parts, shards, layers| {
-            let mut computing = Duration::ZERO;
-            forward_sharded(&*parts.link, layers, &parts.memory, &mut |i, whole| {
-                let began = Instant::now();
-                let done = shards.filled(i, whole, || part(i));
-                computing += began.elapsed();
-                done
-            })?;
-            Ok(computing)
-        })?;
-        self.stats.parameters += sent;
-        if let Engine::Parts(parts) = &mut self.engine {
-            parts.gather = sent;
-        }
+        let before = self.link.traffic();
+        forward_sharded(
+            &*self.link,
+            &self.shards.layers()?,
+            &self.memory,
+            &mut |i, whole| self.shards.filled(i, whole, || part(i)),
+        )?;
+        let sent = self.link.traffic() - before;
+        // The backward pass gathers them once more.
+        self.gathered += sent;
+        self.gathered += sent;
         Ok(())
     }
 
     fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()> {
-        let mut gathered = Traffic::default();
-        let sent = self.communicate(|parts, shards, layers| {
-            let mut computing = Duration::ZERO;
-            let means = backward_sharded(&*parts.link, layers, &parts.memory, &mut |i, whole| {
-                let began = Instant::now();
-                let grads = shards.filled(i, whole, || flat(part(i)?));
-                computing += began.elapsed();
-                grads
-            })?;
-            gathered = parts.gather;
-            parts.means.resize(means.len(), Vec::new());
-            for (sums, mut means) in parts.means.iter_mut().zip(means) {
-                means.iter_mut().for_each(|mean| *mean *= weight as f32);
-                if sums.is_empty() {
-                    *sums = means;
-                    continue;
-                }
-                for (sum, mean) in sums.iter_mut().zip(means) {
-                    *sum += mean;
-                }
-            }
-            Ok(computing)
+        let layers = self.shards.layers()?;
+        let means = backward_sharded(&*self.link, &layers, &self.memory, &mut |i, whole| {
+            self.shards.filled(i, whole, || flat(part(i)?))
         })?;
-        self.stats.parameters += gathered;
-        self.stats.gradients += sent - gathered;
+        self.means.resize(means.len(), Vec::new());
+        for (sums, means) in self.means.iter_mut().zip(means) {
+            // A sum that starts with -0 keeps the sign of a zero.
+            sums.resize(means.len(), -0.0);
+            for (sum, mean) in sums.iter_mut().zip(means) {
+                *sum += mean * weight as f32;
+            }
+        }
         Ok(())
     }
 }
@@ -345,7 +362,7 @@ mod tests {
             ..RankFunctions::default()
         };
         let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
-        let control = Arc::new(Control::new(Box::new(control), Reports::new(2, 2), false));
+        let control = Arc::new(Control::new(Box::new(control), Reports::new(2, 2)));
         let links: (Box<dyn Collective>, _) = (Box::new(gradients), control);
         let mut reduce =
             Reduction::new(&model, links, (&config, &functions), Duration::from_secs(20)).unwrap();

@@ -6,18 +6,17 @@ use anyhow::{Context, Result};
 use candle_core::{Device, Tensor, Var};
 
 use super::{
-    RankMemory,
     control::Control,
-    state,
+    state, stats,
     weights::{numbers, set},
 };
 use crate::{
     kernels,
     model::PointNet,
-    optim::{Optimizer, Slices, Whole, clip_by_norm, sum_of_squares},
+    optim::{Optimizer, Slices, Whole},
     parallel::{chunk, part_like},
     shard::{Sharded, slices_of_rank},
-    train::{Config, OptimizerStep, master::build_optimizer},
+    train::{Config, master::build_optimizer},
 };
 
 /// The model's parameters, and this rank's slices of them, which its optimizer updates.
@@ -130,14 +129,12 @@ impl Shards {
         Ok(optimizer)
     }
 
-    /// Counts the bytes that this rank keeps: the model's weights, the copies of slices and the masters in the state of
-    /// `optimizer`, and the rest of that state.
-    pub fn memory(&self, optimizer: &dyn Optimizer) -> Result<RankMemory> {
-        let memory = RankMemory::of(&self.params, &self.own(), optimizer)?;
-        Ok(match self.releases {
-            true => RankMemory { weights: 0, ..memory },
-            false => memory,
-        })
+    /// Returns the size of the slices that are no whole parameters of the model.
+    pub fn copied_bytes(&self) -> u64 {
+        let copies = self
+            .slices()
+            .filter(|slice| slice.var.id() != self.params[slice.param].1.id());
+        stats::bytes(copies.map(|slice| slice.var.as_tensor()))
     }
 
     /// Gathers the state of the optimizers of all ranks. Returns the state of an optimizer of the whole parameters on rank 0,
@@ -244,16 +241,6 @@ impl Shards {
             }
         }
         Ok(gradients)
-    }
-
-    /// Clips this rank's gradients by the norm of those of all ranks (0: not clipped), and steps.
-    pub fn clip_and_step(&self, mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
-        if clip > 0.0 {
-            let mut squares = [sum_of_squares(&grads)?];
-            self.control.sum_f64(&mut squares)?;
-            clip_by_norm(&mut grads, squares[0].sqrt(), clip)?;
-        }
-        step(&grads)
     }
 }
 

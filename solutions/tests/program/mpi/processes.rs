@@ -148,7 +148,7 @@ fn two_processes_end_bit_identical_to_two_threads() {
 #[test]
 fn bench_scale_measures_processes() {
     let dir = tempfile::tempdir().unwrap();
-    let options = "--width 16 --points 32 --batch 2 --steps 1 --repeats 1 --json";
+    let options = "--width 16 --points 32 --batch 2 --steps 1 --json";
     let Some(job) = Job::start(dir.path(), 2, &canopy(&format!("bench scale {options}"))) else {
         return;
     };

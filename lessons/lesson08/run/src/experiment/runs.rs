@@ -1,10 +1,13 @@
 //! The same short training on one and on several ranks, by the trainer itself.
 
 use anyhow::Result;
-use canopy::train::{
-    Config,
-    ranks::measure::{ShortRun, Start, short_run},
-    short,
+use canopy::{
+    device,
+    train::{
+        Config,
+        ranks::measure::{ShortRun, Start, short_run},
+        short,
+    },
 };
 use canopy_data::Dataset;
 use lesson08::Lesson08;
@@ -75,14 +78,9 @@ impl TrainingSet {
         overlap: bool,
         start: Start,
     ) -> Result<ShortRun> {
+        let (cpu, data) = (device::choose("cpu")?, (&self.data, &*self.records));
         let config = self.config(ranks, batch);
-        short_run(
-            &config,
-            &self.data,
-            &self.records,
-            functions(answer, overlap),
-            start,
-        )
+        short_run(cpu, &config, data, functions(answer, overlap), start)
     }
 
     /// All runs, after one for warm-up.
@@ -92,18 +90,11 @@ impl TrainingSet {
             let run = |&ranks: &usize| self.run(answer, ranks, batch(ranks), true);
             RANKS.iter().map(run).collect()
         };
-        let one = self.config(1, SHARED);
         Ok(Runs {
             shared: each(|_| SHARED)?,
             grown: each(|ranks| EACH * ranks)?,
             at_once: self.run(answer, 2, SHARED, false)?,
-            other_bits: short_run(
-                &one,
-                &self.data,
-                &self.records,
-                functions(answer, true),
-                Start::OtherBits,
-            )?,
+            other_bits: self.started(answer, (1, SHARED), true, Start::OtherBits)?,
         })
     }
 }

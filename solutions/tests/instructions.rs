@@ -1,6 +1,7 @@
-//! With every filter that the machine has, outputs and gradients are bit-identical to those without a filter.
+//! Every instruction set and every filter that this machine can run. The wide sets are bit-identical, and so are all filters
+//! to none.
 //!
-//! The choice applies to the whole process, so these tests run in turn.
+//! A choice applies to the whole process, so these tests run in turn.
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
@@ -11,11 +12,13 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 
 use candle_core::{DType, Device, Tensor};
-use canopy::kernels::{Filter, FilterCounts, Pass, filter_counts};
+use canopy::kernels::{Filter, FilterCounts, InstructionSet, Pass, filter_counts};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::OptimConfig;
 use canopy::train::{Loss, short::Learner};
-use common::{Outcome, Values, assert_same_bits, flat, layer, outcome, pass, random, stack};
+use common::{
+    Outcome, Values, assert_same_bits, flat, layer, matches_plain, outcome, pass, random, stack, var,
+};
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -90,23 +93,14 @@ fn random_rows() {
 }
 
 #[test]
-fn gamma_of_zero_and_below_and_columns_of_zeros() {
-    let mut l = weights(|w| {
-        w[32 * 7..32 * 9].fill(0.0);
-        w[32 * 12..32 * 13].fill(-0.0);
-    });
-    let gamma: Vec<f64> = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
-    l.gamma = Tensor::from_vec(gamma, 64, &Device::Cpu).unwrap();
-    layers_unchanged(&rows(900, 32, |_, _, v| v.max(0.0)), &[l], 3, "gamma");
+fn all_rows_equal() {
+    let equal = rows(600, 32, |_, c, _| 0.3 + 0.01 * c as f64);
+    let did = layers_unchanged(&equal, &[layer(5, 32, 64, true)], 2, "all rows equal");
+    assert!(did.candidates >= 600 * 64, "all rows are candidates");
 }
 
 #[test]
-fn near_ties_equal_rows_and_equal_values() {
-    let l = [layer(5, 32, 64, true)];
-    let value = |c: usize| 0.3 + 0.01 * c as f64;
-    let equal = rows(600, 32, |_, c, _| value(c));
-    let did = layers_unchanged(&equal, &l, 2, "all rows equal");
-    assert!(did.candidates >= 600 * 64, "all rows are candidates");
+fn ties_zeros_and_values_and_weights_of_any_size() {
     let step = f64::from(f32::EPSILON) / 4.0;
     let ulp = |r: usize, c: usize| f64::from(u8::from(r * 7 % 600 == c)) * step;
     let few = |r: usize, c: usize, v: f64| {
@@ -118,58 +112,54 @@ fn near_ties_equal_rows_and_equal_values() {
         }
     };
     let twice = |r: usize, c: usize| (((r % 150) * 31 + c * 17) % 101) as f64 / 101.0;
-    for (x, what) in [
-        (rows(600, 32, |r, c, _| value(c) + ulp(r, c)), "last bits"),
-        (rows(600, 32, few), "near ties among few rows"),
-        (rows(600, 32, |r, c, _| twice(r, c)), "every row is there twice"),
-    ] {
-        layers_unchanged(&x, &l, 2, what);
-    }
-}
-
-#[test]
-fn outliers_and_magnitudes_at_the_ends_of_the_range() {
-    let l = [layer(5, 32, 64, true)];
-    let outlier = |r, c, v: f64| if (r, c) == (37, 5) { 1e7 } else { v.max(0.0) };
-    layers_unchanged(&rows(600, 32, outlier), &l, 2, "an outlier");
-    let mixed = rows(600, 32, |r, _, v| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149));
-    layers_unchanged(&mixed, &l, 2, "rows of all magnitudes");
+    let one = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
+    let mut inputs = vec![
+        (
+            "last bits".to_owned(),
+            rows(600, 32, |r, c, _| 0.3 + 0.01 * c as f64 + ulp(r, c)),
+        ),
+        ("near ties among few rows".into(), rows(600, 32, few)),
+        ("every row twice".into(), rows(600, 32, |r, c, _| twice(r, c))),
+        ("negative values".into(), random(3, &[600, 32])),
+        (
+            "negative zeros".into(),
+            rows(600, 32, |_, _, v| if v < 0.0 { -0.0 } else { v }),
+        ),
+        ("zeros".into(), rows(600, 32, |_, _, _| 0.0)),
+        ("one value a row".into(), rows(600, 32, one)),
+        (
+            "rows of all magnitudes".into(),
+            rows(600, 32, |r, _, v| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149)),
+        ),
+    ];
     for power in [-149, -130, -100, -60, -40, -39, 39, 41, 60, 120, 126] {
         let x = rows(600, 32, |_, _, v| v.max(0.0) * 2_f64.powi(power));
-        layers_unchanged(&x, &l, 2, &format!("2^{power}"));
+        inputs.push((format!("2^{power}"), x));
     }
+    for odd in [1e7, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let value = |r, c, v: f64| if (r, c) == (37, 5) { odd } else { v.max(0.0) };
+        inputs.push((format!("one value of {odd}"), rows(600, 32, value)));
+    }
+    for (what, x) in inputs {
+        layers_unchanged(&x, &[layer(5, 32, 64, true)], 2, &what);
+    }
+
+    let mut gamma = weights(|w| {
+        w[32 * 7..32 * 9].fill(0.0);
+        w[32 * 12..32 * 13].fill(-0.0);
+    });
+    let values: Vec<f64> = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
+    gamma.gamma = Tensor::from_vec(values, 64, &Device::Cpu).unwrap();
+    let mut layers = vec![("columns of zeros, gamma of zero and below".to_owned(), gamma)];
     for power in [-140, -60, 60] {
         let l = weights(|w| w[..32 * 3].iter_mut().for_each(|w| *w *= 2_f64.powi(power)));
-        let x = rows(600, 32, |_, _, v| v.max(0.0));
-        layers_unchanged(&x, &[l], 2, &format!("weights of 2^{power}"));
+        layers.push((format!("weights of 2^{power}"), l));
     }
-}
-
-#[test]
-fn negative_values_negative_zeros_and_zeros() {
-    let l = [layer(5, 32, 64, true)];
-    let one = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
-    for (x, what) in [
-        (random(3, &[600, 32]), "negative values"),
-        (
-            rows(600, 32, |_, _, v| if v < 0.0 { -0.0 } else { v }),
-            "negative zeros",
-        ),
-        (rows(600, 32, |_, _, _| 0.0), "zeros"),
-        (rows(600, 32, one), "one value a row"),
-    ] {
-        layers_unchanged(&x, &l, 2, what);
-    }
-}
-
-#[test]
-fn non_finite_values() {
     for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let value = |r, c, v: f64| if (r, c) == (37, 5) { odd } else { v.max(0.0) };
-        let x = rows(600, 32, value);
-        layers_unchanged(&x, &[layer(5, 32, 64, true)], 2, &format!("{odd}"));
-        let x = rows(600, 32, |_, _, v| v.max(0.0));
-        layers_unchanged(&x, &[weights(|w| w[77] = odd)], 2, &format!("a weight of {odd}"));
+        layers.push((format!("a weight of {odd}"), weights(|w| w[77] = odd)));
+    }
+    for (what, l) in layers {
+        layers_unchanged(&rows(900, 32, |_, _, v| v.max(0.0)), &[l], 3, &what);
     }
 }
 
@@ -212,4 +202,48 @@ fn a_training_with_a_filter_is_bit_identical_to_one_without() {
         let did = unchanged(&format!("{kind}"), || trained(kind));
         assert!(did.iter().all(|did| did.maxima > did.fallbacks), "{did:?}");
     }
+}
+
+/// Weights after three steps of AdamW.
+fn stepped() -> Vec<f64> {
+    let w = var(&random(40, &[37, 11]), DType::F32);
+    let mut adam = OptimConfig::adamw()
+        .build(vec![("w".to_owned(), w.clone())])
+        .unwrap();
+    for step in 0..3 {
+        let gradient = random(50 + step, &[37, 11]).to_dtype(DType::F32).unwrap();
+        adam.step(&[gradient], 1e-2).unwrap();
+    }
+    flat(w.as_tensor())
+}
+
+#[test]
+fn every_instruction_set_matches_plain_and_the_wide_ones_are_bit_identical() {
+    let layers = stack(20, &[3, 19, 40, 67], |_| true);
+    let x = random(3, &[600, 3]);
+    let (mut wide, mut adam) = (Vec::new(), Vec::new());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = InstructionSet::current();
+    for set in InstructionSet::ALL {
+        if set > InstructionSet::widest() {
+            println!("{set:?}: not run, because this machine has no such instructions");
+            continue;
+        }
+        set.choose();
+        assert_eq!(InstructionSet::current(), set);
+        matches_plain(&x, &layers, None, 1e-4);
+        matches_plain(&x, &layers, Some(3), 1e-4);
+        adam.push(stepped());
+        // The base set rounds each product before it adds it; the others do not, and add in the same order.
+        if set > InstructionSet::Base {
+            let pass = pass(true, DType::F32);
+            wide.push(outcome(&x, &layers, Some(3), DType::F32, &pass).unwrap());
+        }
+    }
+    before.choose();
+    assert!(
+        wide.windows(2).all(|pair| pair[0] == pair[1]),
+        "AVX2 and AVX-512 differ"
+    );
+    assert!(adam.windows(2).all(|pair| pair[0] == pair[1]), "AdamW");
 }
