@@ -28,6 +28,10 @@ use crate::{
 /// The data set that canopy grows itself.
 pub const BUILTIN: &str = "builtin";
 
+/// Headings of the help.
+const OPTIM: &str = "Optimization";
+const AUGMENT: &str = "Augmentation";
+
 /// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
 pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
 
@@ -127,90 +131,65 @@ pub struct Config {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Optimizer
-    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = "Optimization")]
+    #[arg(long, value_parser = PossibleValuesParser::new(OptimConfig::all().map(|optim| optim.name())), default_value = "adamw", help_heading = OPTIM)]
     pub optimizer: String,
     /// Peak learning rate
-    #[arg(
-        long,
-        value_name = "RATE",
-        default_value_t = 1e-3,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "RATE", default_value_t = 1e-3, help_heading = OPTIM)]
     pub learning_rate: f64,
     /// Weight decay: decoupled in adamw, part of the update direction in lamb, added to the gradient in adam, sgd and lars
-    #[arg(long, value_name = "X", default_value_t = 1e-2, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 1e-2, help_heading = OPTIM)]
     pub weight_decay: f64,
     /// Momentum of sgd and lars
-    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = OPTIM)]
     pub momentum: f64,
     /// Nesterov's momentum, with sgd
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = OPTIM)]
     pub nesterov: bool,
     /// Decay rate of the mean of the gradients, in adam, adamw and lamb
-    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = 0.9, help_heading = OPTIM)]
     pub beta1: f64,
     /// Decay rate of the mean of the squared gradients, in adam, adamw and lamb
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 0.999,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "X", default_value_t = 0.999, help_heading = OPTIM)]
     pub beta2: f64,
     /// What adam, adamw and lamb add to the root of the squares; auto: the optimizer's own default
-    #[arg(long, value_name = "X", default_value_t = Eps(None), help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Eps(None), help_heading = OPTIM)]
     #[serde(with = "super::by_text")]
     pub eps: Eps,
     /// Clip the global gradient norm to this; 0: no clipping
-    #[arg(
-        long,
-        value_name = "NORM",
-        default_value_t = 1.0,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "NORM", default_value_t = 1.0, help_heading = OPTIM)]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
     /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
     /// warmuplr:steps=1000, warmupdecaylr, warmupcosinelr
-    #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = "Optimization")]
+    #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = OPTIM)]
     #[serde(with = "super::by_text")]
     pub schedule: Schedule,
     /// Warm-up: epochs in which the learning rate rises linearly from 0
-    #[arg(
-        long,
-        value_name = "EPOCHS",
-        default_value_t = 2.0,
-        help_heading = "Optimization"
-    )]
+    #[arg(long, value_name = "EPOCHS", default_value_t = 2.0, help_heading = OPTIM)]
     pub warmup: f64,
     /// Label smoothing, 0 to 1
-    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.smoothing, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.smoothing, help_heading = OPTIM)]
     pub smoothing: f64,
     /// Weight the loss by inverse class frequency
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Optimization")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = OPTIM)]
     pub class_weights: bool,
     /// Weight of the orthogonality term of the feature transform (full model)
-    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.orthogonality, help_heading = "Optimization")]
+    #[arg(long, value_name = "X", default_value_t = Loss::USUAL.orthogonality, help_heading = OPTIM)]
     pub orthogonality: f64,
     /// Dropout probability in the network's head
-    #[arg(long, value_name = "P", default_value_t = 0.3, help_heading = "Optimization")]
+    #[arg(long, value_name = "P", default_value_t = 0.3, help_heading = OPTIM)]
     pub dropout: f32,
     /// Rotate clouds about the trunk
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Augmentation")]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = AUGMENT)]
     pub turn: bool,
     /// Standard deviation of the noise on coordinates, in units of the unit sphere
-    #[arg(
-        long,
-        value_name = "X",
-        default_value_t = 0.005,
-        help_heading = "Augmentation"
-    )]
+    #[arg(long, value_name = "X", default_value_t = 0.005, help_heading = AUGMENT)]
     pub jitter: f32,
     /// Scale clouds by a factor of 1 ± this
-    #[arg(long, value_name = "X", default_value_t = 0.1, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.1, help_heading = AUGMENT)]
     pub scale: f32,
     /// Drop up to this share of the points
-    #[arg(long, value_name = "X", default_value_t = 0.0, help_heading = "Augmentation")]
+    #[arg(long, value_name = "X", default_value_t = 0.0, help_heading = AUGMENT)]
     pub point_dropout: f32,
     /// Share of the plots in the validation set, which chooses the best epoch; 0: the last epoch is kept
     #[arg(long, value_name = "X", default_value_t = 0.15, help_heading = "Evaluation")]
