@@ -4,10 +4,7 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 
 use super::Objective;
-use crate::{
-    device::uploading_shapes_once,
-    kernels::{self, Operator, Pass},
-};
+use crate::kernels::{self, Operator, Pass};
 
 // ANCHOR: Loss
 /// The terms of the training loss.
@@ -43,11 +40,8 @@ impl Objective for Loss {
         let total = pass.operate(Operator::CrossEntropy, [outputs], |[logits]| {
             kernels::cross_entropy(&logits, labels, self.smoothing, self.class_weights.as_ref())
         })?;
-        let correct = uploading_shapes_once(outputs.device(), || {
-            let predicted = outputs.detach().argmax(1)?;
-            predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()
-        })?;
-        Ok((total, correct))
+        let predicted = outputs.detach().argmax(1)?;
+        Ok((total, predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()?))
     }
 
     fn orthogonality(&self) -> f64 {

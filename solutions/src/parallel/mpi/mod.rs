@@ -22,15 +22,15 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "nccl")]
-use candle_core::Device;
+use candle_core::{DType, Device, Tensor};
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
-#[cfg(feature = "nccl")]
-use super::nccl::{self, Sums};
 use super::{
-    AllReduce, Collective, OnTensors, Place, Processes,
+    AllReduce, Collective, Place, Processes,
     measure::{Seconds, over_processes},
 };
+#[cfg(feature = "nccl")]
+use super::{OnTensors, nccl};
 use endpoint::Endpoint;
 pub(super) use shared::Shared;
 
@@ -42,9 +42,9 @@ pub struct Session {
     /// Communicators for the first links. Creating one blocks inside MPI until all ranks do it, without a deadline, so they
     /// are created while all ranks start.
     spare: RefCell<Vec<Communicator>>,
-    /// The communicators for gradients and for everything else.
+    /// Sums tensors on the GPUs. All ranks start the same sums in the same order, because one thread of each does.
     #[cfg(feature = "nccl")]
-    nccl: Option<[Sums; 2]>,
+    nccl: Option<Arc<nccl::Communicator>>,
 }
 
 /// How long the end of MPI may take if the process is about to exit.
@@ -104,9 +104,8 @@ fn choose_algorithm(world_size: usize) {
     }
 }
 
-impl Session {
-    /// Creates links that sum tensors by `tensors`.
-    fn links_with(&self, tensors: Option<Box<dyn OnTensors>>) -> Result<Box<dyn Collective>> {
+impl Processes for Session {
+    fn links(&self) -> Result<Box<dyn Collective>> {
         let own = match self.spare.borrow_mut().pop() {
             Some(own) => own,
             None => {
@@ -115,34 +114,16 @@ impl Session {
                 own.context("MPI cannot create a communicator")?
             }
         };
+        #[cfg(feature = "nccl")]
+        let tensors = self.nccl.clone().map(|nccl| Box::new(nccl) as Box<dyn OnTensors>);
+        #[cfg(not(feature = "nccl"))]
+        let tensors = None;
         Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
-    }
-
-    /// The communicator of NCCL for gradients, or that for everything else, if the ranks use NCCL.
-    #[cfg(feature = "nccl")]
-    fn communicator(&self, of_gradients: bool) -> Option<Box<dyn OnTensors>> {
-        let communicators = self.nccl.as_ref()?;
-        Some(Box::new(communicators[usize::from(of_gradients)].clone()))
-    }
-
-    #[cfg(not(feature = "nccl"))]
-    fn communicator(&self, _of_gradients: bool) -> Option<Box<dyn OnTensors>> {
-        None
-    }
-}
-
-impl Processes for Session {
-    fn links(&self) -> Result<Box<dyn Collective>> {
-        self.links_with(self.communicator(false))
-    }
-
-    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
-        self.links_with(self.communicator(true))
     }
 
     #[cfg(feature = "nccl")]
     fn use_nccl(&mut self, device: &Device) -> Result<bool> {
-        self.nccl = nccl::connect(&*self.links()?, device, &self.shared)?;
+        self.nccl = nccl::Communicator::connect(&*self.links()?, device, &self.shared)?.map(Arc::new);
         Ok(self.nccl.is_some())
     }
 
@@ -162,8 +143,11 @@ impl Processes for Session {
         repeats: usize,
     ) -> Result<Seconds> {
         #[cfg(feature = "nccl")]
-        if let Some([_, of_gradients]) = &self.nccl {
-            return nccl::all_reduce_seconds(of_gradients, links, ring, (numbers, repeats));
+        if let Some(nccl) = &self.nccl {
+            let tensor = Tensor::ones(numbers, DType::F32, &nccl.device)?;
+            let engine = |_: &mut Vec<f32>| nccl.start_sum(&tensor)?.finish().map(drop);
+            let directly = |_: &mut Vec<f32>| Ok(nccl.sum(&tensor)?.end.synchronize()?);
+            return over_processes(links, ring, (numbers, repeats), [&engine, &directly]);
         }
         let engine = |data: &mut Vec<f32>| links.all_reduce_vec(data);
         let directly = |data: &mut Vec<f32>| {
@@ -181,9 +165,6 @@ impl Processes for Session {
                 unsafe { libc::_exit(code.into()) }
             });
         }
-        // No rank ends while a sum reads its memory.
-        #[cfg(feature = "nccl")]
-        self.nccl.iter().flatten().for_each(|sums| sums.watch.finish());
         forget(self.spare.take());
         self.shared.receive_the_rest();
         drop(ManuallyDrop::into_inner(self.mpi));

@@ -110,12 +110,6 @@ impl Shared {
         })
     }
 
-    /// What this rank reported last.
-    #[cfg(feature = "nccl")]
-    pub fn activity(&self) -> String {
-        self.lock().activity.clone()
-    }
-
     /// Starts an operation and does not wait for it.
     pub fn start(&self, operation: Arguments, start: impl FnOnce() -> Result<Request>) -> Request {
         self.call(start)
