@@ -136,19 +136,6 @@ fn set_up(_: &Device) -> candle_core::Result<()> {
     Ok(())
 }
 
-/// Calls `run`, in which candle's reductions on a GPU upload the sizes of each new shape once, and not at every call. All
-/// else that `run` uploads is kept for ever as well, so it must be the same in every step.
-pub fn uploading_shapes_once<T>(device: &Device, run: impl FnOnce() -> T) -> T {
-    #[cfg(feature = "cuda")]
-    let _kept = device
-        .as_cuda_device()
-        .ok()
-        .map(|gpu| gpu.enable_cuda_graph_htod_cache());
-    #[cfg(not(feature = "cuda"))]
-    let _ = device;
-    run()
-}
-
 #[cfg(test)]
 #[test]
 fn auto_without_cuda_is_the_cpu_and_says_why() {

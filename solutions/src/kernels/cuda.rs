@@ -1,5 +1,5 @@
-//! Compiles the kernels for an NVIDIA GPU; `device` launches them. A source is compiled by NVRTC for the GPU at its first use, and kept on disk by source, options,
-//! architecture and NVRTC's version.
+//! Compiles the kernels for an NVIDIA GPU; `device` launches them. A source is compiled by NVRTC for the GPU at its first use, and
+//! kept on disk by the hash of its name, all sources and the options, which name the architecture.
 //!
 //! Not run on a GPU yet: `.ci/cuda` compiles every source for three architectures, and the tests run them on an emulated
 //! grid.
@@ -18,7 +18,7 @@ use candle_core::{Result, bail};
 use canopy_data::cache_folder;
 use sha2::{Digest, Sha256};
 
-use super::cuda_source::source;
+use super::cuda_source::{FILES, options as options_of};
 
 /// The kernel `function` of the source `name`, for example `dropout_f32` of `dropout.cu`.
 ///
@@ -43,34 +43,52 @@ static LOADED: LazyLock<Mutex<HashSet<(DeviceId, String)>>> = LazyLock::new(Mute
 
 /// The source's PTX for this GPU, from disk if it was compiled before.
 fn compiled(device: &CudaDevice, name: &str) -> Result<String> {
-    let Some(source) = source(name) else {
+    let Some((_, text)) = FILES.iter().find(|file| file.0 == name) else {
         bail!("there is no CUDA source {name}");
     };
     let of = |attribute| device.cuda_stream().context().attribute(attribute).w();
     let major = of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     let minor = of(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-    let arch = format!("compute_{major}{minor}");
-    let mut options = vec!["--std=c++17".to_owned(), format!("--gpu-architecture={arch}")];
-    options.extend(source.options);
-    let path = cached(
-        name,
-        &arch,
-        &format!("{:?}", (&source.text, &options, version()?)),
-    );
+    let mut options = vec![
+        "--std=c++17".to_owned(),
+        format!("--gpu-architecture=compute_{major}{minor}"),
+    ];
+    options.extend(options_of(text).map(str::to_owned));
+    let hash = Sha256::digest(format!("{name} {FILES:?} {options:?}"));
+    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let path = cache_folder().join("kernels").join(hash).with_extension("ptx");
     if let Ok(ptx) = fs::read_to_string(&path) {
         return Ok(ptx);
     }
-    let ptx = compile(name, source.text, options)?;
+    let ptx = compile(name, text, options)?;
     if let Err(e) = keep(&path, &ptx) {
         eprintln!("warning: {} is compiled again next time: {e}", path.display());
     }
     Ok(ptx)
 }
 
-fn compile(name: &str, text: String, options: Vec<String>) -> Result<String> {
-    let include_paths = vec![headers()?.to_string_lossy().into_owned()];
+/// NVRTC reads the headers from disk.
+fn compile(name: &str, text: &str, options: Vec<String>) -> Result<String> {
+    let folder = tempfile::tempdir()?;
+    let mut include_paths = vec![headers()?];
+    for (header, text) in FILES.iter().filter(|(header, _)| header.ends_with(".cuh")) {
+        let path = folder.path().join(header);
+        // A header is named relative to the kernels' folder, or to that of a file beside it.
+        for parent in path
+            .ancestors()
+            .skip(1)
+            .take_while(|parent| parent.starts_with(&folder))
+        {
+            fs::create_dir_all(parent)?;
+            include_paths.push(parent.to_owned());
+        }
+        fs::write(path, text)?;
+    }
+    let include_paths = include_paths
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned());
     let options = CompileOptions {
-        include_paths,
+        include_paths: include_paths.collect(),
         options,
         name: Some(name.to_owned()),
         ..CompileOptions::default()
@@ -84,27 +102,6 @@ fn compile(name: &str, text: String, options: Vec<String>) -> Result<String> {
         ),
         Err(e) => bail!("NVRTC cannot compile {name}: {e}"),
     }
-}
-
-fn version() -> Result<String> {
-    let (mut major, mut minor) = (0, 0);
-    // SAFETY: both are valid for writing.
-    let status = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
-    match status.result() {
-        Ok(()) => Ok(format!("{major}.{minor}")),
-        Err(e) => bail!(
-            "NVRTC, which compiles the CUDA kernels, cannot be used: {e}; is libnvrtc in LD_LIBRARY_PATH?"
-        ),
-    }
-}
-
-/// The file in which the PTX of a source is kept that `of` describes.
-fn cached(name: &str, arch: &str, of: &str) -> PathBuf {
-    let hash = Sha256::digest(of);
-    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    let stem = name.trim_end_matches(".cu").replace('/', "-");
-    let file = format!("{stem}-{arch}-{hash}.ptx");
-    cache_folder().join("kernels").join(file)
 }
 
 /// Writes a file that other processes may be reading.

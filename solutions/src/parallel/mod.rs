@@ -121,8 +121,7 @@ pub trait OnTensors: Send {
     /// The result is a vector.
     ///
     /// # Errors
-    /// Returns an error unless the tensor is contiguous, on the engine's device and of f32, f64, bf16 or f16, or if the engine
-    /// has failed.
+    /// Returns an error unless the tensor is contiguous, on the engine's device and of f32 or f64, or if the engine has failed.
     fn start_sum(&self, tensor: &Tensor) -> Result<Box<dyn Started>>;
 }
 

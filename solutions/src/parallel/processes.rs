@@ -15,7 +15,7 @@ use super::{AllReduce, Collective, Place, measure::Seconds};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
-    /// Creates a group of links to all processes. Every rank makes the same calls in the same order.
+    /// Creates a group of links to all processes, which sum tensors on GPUs by NCCL if [`Self::use_nccl`] says so. Every rank makes the same calls in the same order.
     ///
     /// # Errors
     /// Returns the engine's error if it cannot create another group.
@@ -28,13 +28,6 @@ pub trait Processes {
     /// Returns an error if two ranks share a GPU or only some have one, or if NCCL does not load or fails.
     #[cfg(feature = "nccl")]
     fn use_nccl(&mut self, device: &Device) -> Result<bool>;
-
-    /// Creates a group of links for gradients, which may stay on their device. Every rank makes the same calls in the same
-    /// order.
-    ///
-    /// # Errors
-    /// As [`Self::links`].
-    fn gradient_links(&self) -> Result<Box<dyn Collective>>;
 
     /// Names the flag that asks this process to stop, as a launcher does when another rank was killed: then a rank that gives no
     /// sign of life is reported at once, because the launcher does not wait for the deadline.

@@ -7,7 +7,6 @@ use candle_core::{DType, Tensor};
 
 use super::MicroBatch;
 use crate::{
-    device::uploading_shapes_once,
     kernels::{Operator, Pass, cross_entropy, weighted_sum},
     model::{PointNet, RunParts, orthogonality},
     profile,
@@ -63,11 +62,8 @@ impl Objective for Loss {
         let total = pass.operate(Operator::CrossEntropy, [outputs], |[logits]| {
             cross_entropy(&logits, labels, self.smoothing, self.class_weights.as_ref())
         })?;
-        let correct = uploading_shapes_once(outputs.device(), || {
-            let predicted = outputs.detach().argmax(1)?;
-            predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()
-        })?;
-        Ok((total, correct))
+        let predicted = outputs.detach().argmax(1)?;
+        Ok((total, predicted.eq(labels)?.to_dtype(DType::F32)?.sum_all()?))
     }
 
     fn orthogonality(&self) -> f64 {

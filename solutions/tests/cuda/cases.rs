@@ -3,7 +3,7 @@
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::kernels::{
     BatchNorm, Clouds, MlpLayer, Pass, Share, add_identity, cross_entropy, dropout, linear, orthogonality,
-    shared_mlp, shared_mlp_max, transform, weighted_sum, without_padding,
+    shared_mlp, shared_mlp_max, transform, without_padding,
 };
 
 use crate::common::*;
@@ -76,13 +76,6 @@ pub fn entropy([rows, classes]: [usize; 2], weighted: bool) -> Case {
     });
     case.inputs[0].0.iter_mut().for_each(|v| *v *= 8.0);
     case
-}
-
-pub fn sum_of_terms() -> Case {
-    Case::new("weighted_sum", 3, &[&[], &[], &[]], |x, v, _| {
-        let terms = [(x, 0.5), (v[1].as_tensor(), -2.0), (v[2].as_tensor(), 1.0)];
-        Ok(vec![weighted_sum(&terms)?])
-    })
 }
 
 /// The points of four clouds times their matrices.
@@ -162,90 +155,63 @@ pub const WIDTHS: [([usize; 3], bool); 3] = [([5, 9, 33], true), ([5, 12, 8], tr
 pub const LENGTHS: [usize; 3] = [2, 33, 70];
 
 /// Two layers of these widths over the points of `clouds`, and the maximum of each cloud, if there is one.
-pub fn layers(widths: [usize; 3], max: bool, clouds: &[usize]) -> Case {
-    let ([a, b, c], rows) = (widths, clouds.iter().sum());
-    let shapes: [&[usize]; 7] = [&[rows, a], &[b, a], &[b], &[b], &[c, b], &[c], &[c]];
+pub fn layers((widths, max): ([usize; 3], bool), clouds: &[usize]) -> Case {
+    shared(&widths, (true, max), clouds).within(Bound::close(1.0, 1e-4))
+}
+
+/// Layers of these widths, with ReLU or not, and with the maximum of each cloud or not. The inputs are the points, and weight, γ and β
+/// of each layer.
+fn shared(widths: &[usize], (relu, max): (bool, bool), clouds: &[usize]) -> Case {
+    let mut shapes = vec![vec![clouds.iter().sum(), widths[0]]];
+    for pair in widths.windows(2) {
+        shapes.extend([vec![pair[1], pair[0]], vec![pair[1]], vec![pair[1]]]);
+    }
+    let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+    let sizes = format!("{clouds:?} points, {widths:?} channels, maximum: {max}");
     let clouds = Clouds::Lengths(clouds.into());
-    Case::new("shared_mlp", (widths, max), &shapes, move |x, v, pass| {
-        let norm = |(v, &n): (&[Var], &usize)| batch_norm(&v[1], &v[2], [&vec![0.1; n], &vec![1.5; n]]);
-        let norms = v[1..].chunks_exact(3).zip(&widths[1..]).map(norm);
-        let norms = norms.collect::<Result<Vec<_>>>()?;
-        let layer = |(bn, v)| layer(v, bn, true);
-        let layers: Vec<_> = norms.iter().zip(v[1..].chunks_exact(3)).map(layer).collect();
+    Case::new("shared_mlp", sizes, &shapes, move |x, v, pass| {
+        let of_layers = v[1..].chunks_exact(3);
+        let norm = |v: &[Var]| {
+            let n = v[1].elem_count();
+            batch_norm(&v[1], &v[2], [&vec![0.1; n], &vec![1.5; n]])
+        };
+        let norms = of_layers.clone().map(norm).collect::<Result<Vec<_>>>()?;
+        let layers = of_layers.zip(&norms).map(|(v, bn)| MlpLayer {
+            weight: v[0].as_tensor(),
+            bn,
+            relu,
+        });
+        let layers: Vec<_> = layers.collect();
         let y = match max {
             true => shared_mlp_max(x, &layers, clouds.clone(), pass)?,
             false => shared_mlp(x, &layers, pass)?,
         };
         with_running(y, &norms)
     })
-    .within(Bound::close(1.0, 1e-4))
 }
 
-/// A layer whose weight is the first of `v`.
-fn layer<'a>(v: &'a [Var], bn: &'a BatchNorm, relu: bool) -> MlpLayer<'a> {
-    let weight = v[0].as_tensor();
-    MlpLayer { weight, bn, relu }
-}
-
-/// A layer of the widest kind: its input and parameters, and the gradient of its output.
-pub struct Widest {
-    pub lengths: Vec<usize>,
-    pub n: usize,
-    pub k: usize,
-    pub relu: bool,
-    pub a: Vec<f32>,
-    pub w: Vec<f32>,
-    pub gamma: Vec<f32>,
-    pub beta: Vec<f32>,
-    pub g: Vec<f32>,
-}
-
-impl Widest {
-    /// Values that every dtype holds exactly, of both signs of γ, and one γ of 0; the first two points of a long cloud are
-    /// equal to its last.
-    pub fn new(lengths: &[usize], n: usize, k: usize, relu: bool) -> Self {
-        let rows: usize = lengths.iter().sum();
-        let mut a = exact(random(11, rows * k));
-        let last = *lengths.last().unwrap();
-        if last > 4 {
-            let (first, end) = ((rows - last) * k, rows * k);
-            a.copy_within(end - k..end, first);
-            a.copy_within(end - k..end, first + k);
-        }
-        let mut gamma = random(13, n);
-        gamma[n / 2] = 0.0;
-        Self {
-            lengths: lengths.to_vec(),
-            n,
-            k,
-            relu,
-            a,
-            w: exact(random(12, n * k)),
-            gamma,
-            beta: random(14, n),
-            g: exact(random(15, lengths.len() * n)),
-        }
+/// A layer of the widest kind, of `k` inputs and `n` outputs. Its values are such that every dtype holds them exactly; γ has both signs
+/// and one 0; the first two points of a long cloud are equal to its last.
+pub fn widest(lengths: &[usize], n: usize, k: usize, relu: bool) -> Case {
+    let mut case = shared(&[k, n], (relu, true), lengths);
+    let rows: usize = lengths.iter().sum();
+    let mut a = exact(random(11, rows * k));
+    let last = *lengths.last().unwrap();
+    if last > 4 {
+        let (first, end) = ((rows - last) * k, rows * k);
+        a.copy_within(end - k..end, first);
+        a.copy_within(end - k..end, first + k);
     }
-
-    /// The layer as an operator on A, W, γ and β, which also returns the running statistics.
-    pub fn case(&self) -> Case {
-        let (rows, n, k, relu) = (self.lengths.iter().sum(), self.n, self.k, self.relu);
-        let clouds = Clouds::Lengths(self.lengths.clone().into());
-        let sizes = format!("clouds of {:?}, {k} to {n} channels", self.lengths);
-        let shapes: [&[usize]; 4] = [&[rows, k], &[n, k], &[n], &[n]];
-        let mut case = Case::new("widest", sizes, &shapes, move |x, v, pass| {
-            let bn = &batch_norm(&v[2], &v[3], [&vec![0.0; n], &vec![1.0; n]])?;
-            let y = shared_mlp_max(x, &[layer(&v[1..], bn, relu)], clouds.clone(), pass)?;
-            with_running(y, std::slice::from_ref(bn))
-        });
-        let values = [&self.a, &self.w, &self.gamma, &self.beta];
-        case.inputs
-            .iter_mut()
-            .zip(values)
-            .for_each(|(input, v)| input.0.clone_from(v));
-        case.g = Some(self.g.clone());
-        case.within(Bound::close(1.0, 5e-5))
-    }
+    let mut gamma = random(13, n);
+    gamma[n / 2] = 0.0;
+    let values = [a, exact(random(12, n * k)), gamma, random(14, n)];
+    case.inputs
+        .iter_mut()
+        .zip(values)
+        .for_each(|(input, v)| input.0 = v);
+    case.g = Some(exact(random(15, lengths.len() * n)));
+    case.name = "widest";
+    case.within(Bound::close(1.0, 5e-5))
 }
 
 /// More elements than the threads of a grid, of which there are 2,048 · 256 at most.

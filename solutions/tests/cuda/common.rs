@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use candle_core::{DType, Device as Cpu, Result, Tensor, Var};
-use canopy::kernels::device::Launcher;
 use canopy::kernels::{self, Pass, loss_by_candle, with_backward};
 use canopy_data::Philox;
 use half::{bf16, f16};
 
-use crate::emulated::device;
+use crate::emulated::{EmulatedGrid, device};
 
 /// The dtypes in which the kernels have a form.
 pub const DTYPES: [DType; 3] = [DType::F32, DType::BF16, DType::F16];
@@ -138,6 +137,8 @@ pub struct Case {
     pub g: Option<Vec<f32>>,
     pub operator: Operator,
     pub bound: Bound,
+    /// In training or in evaluation.
+    pub train: bool,
 }
 
 impl Case {
@@ -156,6 +157,7 @@ impl Case {
             g: None,
             operator: Box::new(operator),
             bound: Bound::close(1.0, 0.0),
+            train: true,
         }
     }
 
@@ -199,14 +201,22 @@ impl Case {
         Ok(found)
     }
 
-    /// A training pass on the emulated grid, or on the GPU under test.
-    pub fn on(&self, launcher: &Arc<impl Launcher + 'static>, dtype: DType) -> Values {
-        let pass = Pass::train(1, 0).with_launcher(launcher.clone());
+    fn pass(&self) -> Pass {
+        if self.train {
+            Pass::train(1, 0)
+        } else {
+            Pass::eval()
+        }
+    }
+
+    /// A pass on the emulated grid, or on the GPU under test.
+    pub fn on(&self, launcher: &Arc<EmulatedGrid>, dtype: DType) -> Values {
+        let pass = self.pass().with_launcher(launcher.clone());
         self.outcome(dtype, dtype, device(), &pass)
     }
 
     /// Compares what the operator launches with its references on the CPU.
-    pub fn check(&self, launcher: &Arc<impl Launcher + 'static>, dtype: DType) {
+    pub fn check(&self, launcher: &Arc<EmulatedGrid>, dtype: DType) {
         let Bound {
             roundings,
             tolerance,
@@ -215,7 +225,7 @@ impl Case {
         let found = self.on(launcher, dtype).unwrap();
         let mut worst = (0.0, 0.0);
         for &form in references {
-            let pass = Pass::train(1, 0).plain(form == DType::F64);
+            let pass = self.pass().plain(form == DType::F64);
             let expected = self.outcome(dtype, form, &Cpu::Cpu, &pass).unwrap();
             assert_eq!(found.len(), expected.len());
             for (i, (found, mut expected)) in found.iter().zip(expected).enumerate() {

@@ -2,11 +2,11 @@
 //! If `CANOPY_TEST_DEVICE` names a GPU (`cuda:0`), the kernels run there in place of the grid, over its tensors.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
 use candle_core::{DType, Device, Error, Result, Storage, Tensor, WithDType, bail};
-use canopy::kernels::device::{Argument, Constants, Grid, Launcher, TENSORS, launcher};
+use canopy::kernels::device::{Argument, Grid, Launcher, TENSORS, launcher};
 use grid::{Address, Arg, Buffer, Dim, Element, Memory, Module, Source};
 use half::{bf16, f16};
 
@@ -27,16 +27,10 @@ pub fn folder() -> String {
 
 /// The kernels of the source `name`; none, and a line that says so, if this machine cannot compile them.
 fn module(name: &str) -> Option<&'static Module> {
-    // A source that one thread compiles while others wait for it.
-    type Compiled = Arc<OnceLock<Option<&'static Module>>>;
-    static MODULES: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
-    let compiled = MODULES
-        .lock()
-        .unwrap()
-        .entry(name.to_owned())
-        .or_default()
-        .clone();
-    *compiled.get_or_init(|| compile(&Source::file(format!("{}/{name}", folder())).include(folder())))
+    static MODULES: LazyLock<Mutex<HashMap<String, Option<&'static Module>>>> = LazyLock::new(Mutex::default);
+    let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || compile(&Source::file(format!("{}/{name}", folder())).include(folder()));
+    *modules.entry(name.to_owned()).or_insert_with(new)
 }
 
 /// The kernels of a source, as [`module`]. One at a time: the first one compiles the grid itself.
@@ -53,6 +47,14 @@ pub fn compile(source: &Source) -> Option<&'static Module> {
     }
 }
 
+/// What a search with the filter leaves.
+pub struct Search {
+    /// Of each cloud and channel.
+    pub keys: Vec<i64>,
+    /// How many products the filter left.
+    pub candidates: u32,
+}
+
 /// The emulated grid, or a GPU in its place.
 #[derive(Clone, Default)]
 pub struct EmulatedGrid {
@@ -62,9 +64,12 @@ pub struct EmulatedGrid {
     pub tf32: bool,
     /// A source in place of the one with this name.
     pub changed: Option<(String, &'static Module)>,
+    /// Candidates for which the filter's list has room; as many as the operator has if none.
+    pub capacity: Option<u32>,
+    /// What the last search for a maximum in f32 left.
+    pub search: Arc<Mutex<Option<Search>>>,
     /// The kernels that were launched.
     pub launched: Arc<Mutex<HashSet<String>>>,
-    pub constants: Arc<Constants>,
 }
 
 impl EmulatedGrid {
@@ -95,27 +100,7 @@ impl EmulatedGrid {
         !self.launched.lock().unwrap().is_empty()
     }
 
-    /// Fails if one of `kernels` was not launched.
-    pub fn assert_launched(&self, kernels: &[&str]) {
-        let launched = self.launched.lock().unwrap();
-        for kernel in kernels {
-            assert!(launched.contains(*kernel), "{kernel} was not launched");
-        }
-    }
-}
-
-impl std::fmt::Debug for EmulatedGrid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("EmulatedGrid")
-    }
-}
-
-impl Launcher for EmulatedGrid {
-    fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        self.launched.lock().unwrap().insert(kernel.to_owned());
-        if let Some(gpu) = &self.gpu {
-            return gpu.launch(source, kernel, grid, arguments);
-        }
+    fn emulate(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
         let module = match &self.changed {
             Some((name, module)) if name == source => module,
             _ => module(source).ok_or_else(|| Error::msg("the emulated grid does not run here"))?,
@@ -142,6 +127,47 @@ impl Launcher for EmulatedGrid {
         memory.written.iter().try_for_each(|back| back(&memory.memory))
     }
 
+    /// Fails if one of `kernels` was not launched.
+    pub fn assert_launched(&self, kernels: &[&str]) {
+        let launched = self.launched.lock().unwrap();
+        for kernel in kernels {
+            assert!(launched.contains(*kernel), "{kernel} was not launched");
+        }
+    }
+}
+
+impl std::fmt::Debug for EmulatedGrid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EmulatedGrid")
+    }
+}
+
+impl Launcher for EmulatedGrid {
+    fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
+        self.launched.lock().unwrap().insert(kernel.to_owned());
+        let mut arguments = arguments.to_vec();
+        for argument in &mut arguments {
+            // Nothing else of a search is an unsigned number.
+            if let (Argument::U32(v), Some(capacity)) = (argument, self.capacity) {
+                *v = capacity;
+            }
+        }
+        match &self.gpu {
+            Some(gpu) => gpu.launch(source, kernel, grid, &arguments)?,
+            None => self.emulate(source, kernel, grid, &arguments)?,
+        }
+        // The operands, the keys, three sizes, the number of candidates, and the capacity of their list.
+        if let ("widest_f32", &[.., Argument::Tensor(keys), _, _, _, Argument::Tensor(count), _]) =
+            (kernel, &arguments[..])
+        {
+            *self.search.lock().unwrap() = Some(Search {
+                keys: keys.flatten_all()?.to_vec1()?,
+                candidates: count.to_scalar()?,
+            });
+        }
+        Ok(())
+    }
+
     /// NaN, or the least integer: values that no test expects.
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
         if let Some(gpu) = &self.gpu {
@@ -154,10 +180,6 @@ impl Launcher for EmulatedGrid {
             dtype => Tensor::full(f32::NAN, shape, &Device::Cpu)?.to_dtype(dtype),
         }?
         .copy()
-    }
-
-    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
-        self.constants.tensor(values, device)
     }
 
     fn tf32(&self) -> bool {

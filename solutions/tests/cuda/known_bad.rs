@@ -48,7 +48,6 @@ struct Groups {
 fn run(name: &str, grid: &Arc<EmulatedGrid>) -> Values {
     // More rows than warps, then fewer warps than lanes.
     let losses = || [[33, 40], [2, 40]].map(|sizes| entropy(sizes, true));
-    let layer = |lengths: &[usize], n, k, relu| Widest::new(lengths, n, k, relu).case();
     let cases: Vec<Case> = match name {
         "losses" => losses().into(),
         "biases and losses" => [linear_layer([33, 35])].into_iter().chain(losses()).collect(),
@@ -66,25 +65,25 @@ fn run(name: &str, grid: &Arc<EmulatedGrid>) -> Values {
         "many matrices" => vec![plus_identity(many::MATRICES)],
         "batch norm" => vec![normalised([150, 33], true, 0.0)],
         // Two groups of rows, and two tiles of inputs.
-        "covariance" => vec![layer(&[5, 70], 70, 67, true)],
+        "covariance" => vec![widest(&[5, 70], 70, 67, true)],
         "widest layer" => {
             // Two tiles of rows, two chunks of inputs, and more channels than a block has threads.
-            let mut layer = Widest::new(&[5, 40], 300, 20, true);
+            let mut layer = widest(&[5, 40], 300, 20, true);
             // The channel of γ = 0 passes the ReLU.
-            layer.beta[150] = 1.0;
-            vec![layer.case()]
+            layer.inputs[3].0[150] = 1.0;
+            vec![layer]
         }
         "widest layer in bf16" => {
             // Two tiles of a cloud, each of two chunks, so that a copy writes to a buffer that was read before.
-            let mut layer = Widest::new(&[33, 150], 74, 72, false);
-            layer.gamma = vec![1.0; 74];
-            return layer.case().on(grid, DType::BF16);
+            let mut layer = widest(&[33, 150], 74, 72, false);
+            layer.inputs[2].0.fill(1.0);
+            return layer.on(grid, DType::BF16);
         }
         // With more inputs than outputs the product is stored.
-        "stored maximum" => vec![layer(&[5, 35], 35, 36, false)],
+        "stored maximum" => vec![widest(&[5, 35], 35, 36, false)],
         "filter" => {
             // Rounded values, exact ones, those that need the whole bound, and more candidates than threads.
-            let exact = Widest::new(&[33, 150], 80, 72, true);
+            let exact = widest(&[33, 150], 80, 72, true);
             let layers = [filter::layer(), exact, filter::tight(), filter::crowded()];
             let left = layers.iter().map(|layer| filter::outcome(layer, None, grid));
             return Ok(left.collect::<Result<Vec<_>>>()?.concat());

@@ -7,19 +7,14 @@ use anyhow::{Result, ensure};
 use candle_core::{DType, Device as Cpu, Tensor};
 use canopy::kernels::{Lowering, Operator, Pass, each};
 use canopy::model::Kind;
-use canopy::optim::OptimConfig;
 use canopy::precision::{Autocast, BF16, FP16, Format, TF32, round_to};
-use canopy::train::{Loss, short::Learner};
 
 use crate::common::{Values, flat};
 use crate::emulated::EmulatedGrid;
-use crate::step::{Run, batch, evaluate, network};
+use crate::steps::{Run, evaluate};
 
 /// Outputs of the widest layers, those before a maximum, of the small models.
 const WIDEST: usize = 64;
-
-/// Clouds of a batch.
-const CLOUDS: usize = 6;
 
 /// The emulation of autocast, rounded where the kernels round: the product before a maximum is not stored, so neither it nor
 /// its weight's gradient is rounded, and neither are gradients of biases; layers, maxima and dropout leave rounded values.
@@ -62,29 +57,22 @@ impl Lowering for AsKernels {
 }
 
 /// In the emulation, on the CPU.
-fn as_kernels(format: Format, scale: Option<f64>) -> Run {
+fn as_kernels(kind: Kind, format: Format, scale: Option<f64>) -> Run {
     let emulated = Autocast::emulated(format);
     Run {
-        grid: None,
         lowering: Some(Arc::new(AsKernels { format, emulated })),
         scale,
+        ..Run::new(kind)
     }
 }
 
 /// In `dtype` on `grid`.
-fn real(dtype: DType, grid: &Arc<EmulatedGrid>, scale: Option<f64>) -> Run {
+fn real(kind: Kind, dtype: DType, grid: &Arc<EmulatedGrid>, scale: Option<f64>) -> Run {
     Run {
         grid: Some(grid.clone()),
         lowering: Some(Arc::new(Autocast::real(dtype))),
         scale,
-    }
-}
-
-/// In f32 on a grid that rounds to tf32. There candle's own products stay in f32: only the search before a maximum is in tf32.
-fn in_tf32(grid: &EmulatedGrid) -> Run {
-    Run {
-        grid: Some(grid.in_tf32(true)),
-        ..Run::default()
+        ..Run::new(kind)
     }
 }
 
@@ -120,16 +108,13 @@ fn check(
     (dtype, format, scale): (DType, Format, Option<f64>),
     grid: &Arc<EmulatedGrid>,
 ) -> Result<()> {
-    let steps = |run: &Run| run.steps(kind, 2, CLOUDS);
-    let (found, expected) = (
-        steps(&real(dtype, grid, scale)),
-        steps(&as_kernels(format, scale)),
-    );
+    let found = real(kind, dtype, grid, scale).values();
+    let expected = as_kernels(kind, format, scale).values();
     let full = Run {
         scale,
-        ..Run::default()
+        ..Run::new(kind)
     };
-    let rounding = apart(&steps(&full), &expected);
+    let rounding = apart(&full.values(), &expected);
     for ((name, off), (_, rounding)) in apart(&found, &expected).into_iter().zip(rounding) {
         println!(
             "{kind}, {}: {name}: {off:.1e}, rounding changes {rounding:.1e}",
@@ -190,34 +175,31 @@ pub fn step_as_autocast(grid: &Arc<EmulatedGrid>) -> Values {
 
 /// The logits of an evaluation in bf16.
 pub fn evaluation(grid: &Arc<EmulatedGrid>) -> Values {
-    Ok(evaluated(Kind::Vanilla, &real(DType::BF16, grid, None)))
+    Ok(evaluated(&real(Kind::Vanilla, DType::BF16, grid, None)))
 }
 
 /// Logits of evaluations by a network that was trained on the CPU in f32, batch by batch: of clouds of one length, and of different
 /// lengths. Its linear layers have biases of 0, because the kernels round a product and then its sum with the bias, the emulation the sum
 /// alone.
-fn evaluated(kind: Kind, run: &Run) -> Vec<Vec<f64>> {
-    let model = network(kind, 16, &Cpu::Cpu);
-    let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
-    let labels = Tensor::from_iter((0..CLOUDS as u32).map(|i| i % 3), &Cpu::Cpu).unwrap();
-    let mut learner = Learner::new(model, optimizer, Loss::CROSS_ENTROPY);
-    for seed in 0..5 {
-        learner.step((&batch(seed, CLOUDS), &labels), 1e-2).unwrap();
-    }
+fn evaluated(run: &Run) -> Vec<Vec<f64>> {
+    let on_cpu = Run {
+        steps: 5,
+        ..Run::new(run.kind)
+    };
+    let mut learner = on_cpu.trained(|_, _, _| ());
     for (name, bias) in learner.model.params() {
         if name.ends_with(".out.bias") || name == "classifier.bias" {
             bias.set(&bias.zeros_like().unwrap()).unwrap();
         }
     }
-    let learner = Learner {
-        model: learner.model,
-        ..run.learner(kind)
-    };
-    let real = (0..CLOUDS as u32 * 20).map(|i| f32::from(u8::from(i % 20 < 9 + i / 20)));
+    learner.lowering = run.lowering.clone();
+    learner.launcher = run.launcher();
+    let [clouds, points] = run.sizes.map(|size| size as u32);
+    let real = (0..clouds * points).map(|i| f32::from(u8::from(i % points < 9 + i / points)));
     let mask = Tensor::from_iter(real, &Cpu::Cpu).unwrap();
-    let mask = mask.reshape((CLOUDS, 20)).unwrap();
+    let mask = mask.reshape(run.sizes.to_vec()).unwrap();
     let of_batch = |seed| {
-        let logits = [None, Some(&mask)].map(|mask| evaluate(&learner, &batch(seed, CLOUDS), mask));
+        let logits = [None, Some(&mask)].map(|mask| evaluate(&learner, &run.batch(seed), mask));
         logits.iter().flat_map(flat).collect()
     };
     (9..14).map(of_batch).collect()
@@ -227,11 +209,11 @@ fn evaluated(kind: Kind, run: &Run) -> Vec<Vec<f64>> {
 fn evaluations_round_as_autocast() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for kind in [Kind::Full, Kind::Vanilla] {
-        let full = evaluated(kind, &Run::default());
+        let full = evaluated(&Run::new(kind));
         for (dtype, format, _) in &SCALES[..2] {
             let (suffix, grid) = (dtype.as_str(), grid.in_tf32(false));
-            let found = evaluated(kind, &real(*dtype, &grid, None));
-            let expected = evaluated(kind, &as_kernels(*format, None));
+            let found = evaluated(&real(kind, *dtype, &grid, None));
+            let expected = evaluated(&as_kernels(kind, *format, None));
             // The CPU and the kernels add in another order, so a sum between two numbers of the format may be rounded up by one
             // and down by the other. That is rare: most batches have no such sum, on any CPU.
             let batches = found.iter().zip(&full).zip(&expected);
@@ -251,7 +233,12 @@ fn evaluations_round_as_autocast() {
                 grid.assert_launched(&[&format!("transform_{suffix}")]);
             }
         }
-        let changes = off(&evaluated(kind, &in_tf32(&grid)).concat(), &full.concat());
+        // There candle's own products stay in f32: only the search before a maximum is in tf32.
+        let in_tf32 = Run {
+            grid: Some(grid.in_tf32(true)),
+            ..Run::new(kind)
+        };
+        let changes = off(&evaluated(&in_tf32).concat(), &full.concat());
         println!("{kind}, tf32 in the search: {changes:.1e}");
         assert!(
             changes > 0.0 && changes < 4.0 * TF32.epsilon(),

@@ -12,5 +12,4 @@ mod low_precision;
 mod operators;
 mod optimizers;
 mod ranks;
-mod step;
 mod steps;

@@ -2,7 +2,7 @@
 
 use candle_core::{DType, Device as Cpu, Tensor, Var};
 use canopy::kernels::device::{Argument, Grid, Launcher};
-use canopy::kernels::{Pass, cross_entropy, max_points};
+use canopy::kernels::{cross_entropy, max_points};
 
 use crate::cases::*;
 use crate::common::*;
@@ -25,68 +25,47 @@ fn operators_match_f64_and_the_cpu() {
     cases.extend([[1, 3], [2, 33], [5, 64], [70, 3]].map(penalty));
     // They fill more than a block.
     cases.extend([plus_identity([3, 13]), padding(60)]);
-    let in_each_dtype = cases.into_iter().map(|case| (case, &DTYPES[..]));
     let mut in_f32 = vec![
         linear_layer(many::LINEAR),
         padding(many::PADDED),
         entropy(many::LOGITS, true),
         plus_identity(many::MATRICES),
-        sum_of_terms(),
     ];
-    in_f32.extend(WIDTHS.map(|(widths, max)| layers(widths, max, &LENGTHS)));
-    let in_f32 = in_f32.into_iter().map(|case| (case, &DTYPES[..1]));
-    each_in_parallel(in_each_dtype.chain(in_f32).collect(), |(case, dtypes)| {
-        for &dtype in dtypes {
-            let grid = grid.in_tf32(false);
-            case.check(&grid, dtype);
-            // A weighted sum of scalars is candle's operators on a device as well.
-            assert!(grid.is_used() || case.name == "weighted_sum", "{}", case.name);
-        }
-    });
-}
-
-#[test]
-fn the_widest_layer_keeps_its_maximum_and_its_gradient() {
-    let Some(grid) = EmulatedGrid::new() else { return };
-    let large = Widest::new(&[2, 33, 300], 70, 40, true);
-    let small = Widest::new(&[1, 2], 5, 3, false);
+    for widths in WIDTHS {
+        let bound = Bound {
+            references: &[DType::F64],
+            ..Bound::close(1.0, 0.0)
+        };
+        let evaluation = Case {
+            train: false,
+            ..layers(widths, &LENGTHS).within(bound)
+        };
+        in_f32.extend([layers(widths, &LENGTHS), evaluation]);
+    }
+    // With the dtypes, and whether products of f32 are in tf32.
+    let (f32s, low) = (&DTYPES[..1], &DTYPES[1..2]);
+    let mut all: Vec<(Case, &[DType], bool)> =
+        cases.into_iter().map(|case| (case, &DTYPES[..], false)).collect();
+    all.extend(in_f32.into_iter().map(|case| (case, f32s, false)));
+    for (dtypes, tf32) in [(&DTYPES[..], false), (f32s, true)] {
+        all.push((widest(&[2, 33, 300], 70, 40, true), dtypes, tf32));
+        all.push((widest(&[1, 2], 5, 3, false), dtypes, tf32));
+    }
     // A thousand rows, through two chunks.
-    let long = Widest::new(&[1000], 140, 136, true);
+    all.push((widest(&[1000], 140, 136, true), low, false));
     // The backward pass takes 256 channels at a time.
-    let wide = Widest::new(&[5, 40], 300, 9, true);
-    let mut all = Vec::new();
-    // The dtype, whether products are in tf32, and the kernel that must search the maximum.
-    for (dtype, tf32, kernel) in [
-        (DType::BF16, false, "widest_bf16"),
-        (DType::F16, false, "widest_f16"),
-        (DType::F32, true, "widest_tf32"),
-        (DType::F32, false, "widest_f32"),
-    ] {
-        all.extend([&large, &small].map(|layer| (layer.case(), dtype, tf32, kernel)));
-    }
-    all.push((long.case(), DType::BF16, false, "widest_bf16"));
-    all.push((wide.case(), DType::BF16, false, "widest_bf16"));
-    all.push((wide.case(), DType::F32, false, "widest_f32"));
-    each_in_parallel(all, |(case, dtype, tf32, kernel)| {
-        let grid = grid.in_tf32(tf32);
-        case.check(&grid, dtype);
-        grid.assert_launched(&[kernel]);
-    });
-}
-
-#[test]
-fn evaluations_of_layers_match_f64() {
-    let Some(grid) = EmulatedGrid::new() else { return };
-    for (widths, max) in WIDTHS {
-        let case = layers(widths, max, &LENGTHS);
-        let plain = Pass::eval().plain(true);
-        let expected = case.outcome(DType::F32, DType::F64, &Cpu::Cpu, &plain).unwrap();
-        let pass = Pass::eval().with_launcher(grid.clone());
-        let found = case.outcome(DType::F32, DType::F32, device(), &pass).unwrap();
-        for (found, expected) in found.iter().zip(&expected) {
-            close(&format!("evaluation of {widths:?}"), found, expected, 1e-5);
+    all.push((widest(&[5, 40], 300, 9, true), &DTYPES[..2], false));
+    each_in_parallel(all, |(case, dtypes, tf32)| {
+        for &dtype in dtypes {
+            let grid = grid.in_tf32(tf32);
+            case.check(&grid, dtype);
+            assert!(grid.is_used(), "{}", case.name);
+            if case.name == "widest" {
+                let form = if tf32 { "tf32" } else { dtype.as_str() };
+                grid.assert_launched(&[&format!("widest_{form}")]);
+            }
         }
-    }
+    });
 }
 
 #[test]

@@ -35,14 +35,14 @@ fn synchronised_batch_norm_is_that_of_the_whole_batch() {
     let Some(grid) = EmulatedGrid::new() else { return };
     for (widths, max) in WIDTHS {
         let outputs = if max { LENGTHS.len() } else { LENGTHS.iter().sum() };
-        let mut whole = layers(widths, max, &LENGTHS);
+        let mut whole = layers((widths, max), &LENGTHS);
         whole.g = Some(random(100, outputs * widths[2]));
         let plain = Pass::train(1, 0).plain(true);
         let expected = whole.outcome(DType::F32, DType::F64, &Cpu::Cpu, &plain).unwrap();
         // The first rank has two clouds.
         let split = LENGTHS[0] + LENGTHS[1];
         let of_rank = |rank: usize, sums: Sums| {
-            let mut own = layers(widths, max, [&LENGTHS[..2], &LENGTHS[2..]][rank]);
+            let mut own = layers((widths, max), [&LENGTHS[..2], &LENGTHS[2..]][rank]);
             own.inputs[1..].clone_from_slice(&whole.inputs[1..]);
             let part = |values: &[f32], at: usize| {
                 let (first, second) = values.split_at(at);

@@ -1,16 +1,14 @@
 //! Launches on an NVIDIA GPU, on the stream of candle's device. Not run on a GPU yet.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use candle_core::cuda_backend::cudarc::driver::{
     CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, SyncOnDrop,
     sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
 };
-use candle_core::cuda_backend::{CudaDevice, CudaStorageSlice, DeviceId, WrapErr};
+use candle_core::cuda_backend::{CudaDevice, CudaStorageSlice, WrapErr};
 use candle_core::{CudaStorage, DType, Device, Layout, Result, Storage, Tensor, bail};
 
-use super::constants::Constants;
 use super::launch::{Argument, Grid, Launcher, TENSORS};
 use crate::kernels::cuda;
 
@@ -19,34 +17,16 @@ const SHARED: usize = 48 << 10;
 
 /// A GPU. All launches are queued on the stream of candle's device.
 #[derive(Debug)]
-pub(super) struct Cuda {
-    gpu: CudaDevice,
-    constants: Constants,
-}
-
-impl Cuda {
-    /// The launcher of `gpu`, always the same one.
-    pub fn of(gpu: &CudaDevice) -> Arc<Self> {
-        static ALL: LazyLock<Mutex<HashMap<DeviceId, Arc<Cuda>>>> = LazyLock::new(Mutex::default);
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || {
-            Arc::new(Self {
-                gpu: gpu.clone(),
-                constants: Constants::default(),
-            })
-        };
-        all.entry(gpu.id()).or_insert_with(new).clone()
-    }
-}
+pub(super) struct Cuda(pub CudaDevice);
 
 impl Launcher for Cuda {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        let function = cuda::kernel(&self.gpu, source, kernel)?;
+        let function = cuda::kernel(&self.0, source, kernel)?;
         if grid.shared > SHARED {
             let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(attribute, grid.shared as i32).w()?;
         }
-        let stream = self.gpu.cuda_stream();
+        let stream = self.0.cuda_stream();
         let tensors = arguments.iter().flat_map(tensors_of);
         let locked: Vec<_> = tensors.map(Tensor::storage_and_layout).collect();
         // The guards record that the launch reads the tensors: until it is queued, they must live.
@@ -62,15 +42,8 @@ impl Launcher for Cuda {
         let mut builder = stream.launch_builder(&function);
         for argument in &resolved {
             match argument {
-                Resolved::Address(address) => builder.arg(address),
+                Resolved::Word(word) => builder.arg(word),
                 Resolved::Table(table) => builder.arg(&**table),
-                Resolved::Value(Argument::I32(v)) => builder.arg(v),
-                Resolved::Value(Argument::U32(v)) => builder.arg(v),
-                Resolved::Value(Argument::I64(v)) => builder.arg(v),
-                Resolved::Value(Argument::U64(v)) => builder.arg(v),
-                Resolved::Value(Argument::F32(v)) => builder.arg(v),
-                Resolved::Value(Argument::F64(v)) => builder.arg(v),
-                Resolved::Value(other) => bail!("{kernel}: {other:?} is no value"),
             };
         }
         let [x, y, z] = grid.blocks;
@@ -88,11 +61,7 @@ impl Launcher for Cuda {
 
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor> {
         // SAFETY: a kernel writes every value before one is read: on the emulated grid, the tests find values that it left.
-        unsafe { Tensor::empty(shape, dtype, &Device::Cuda(self.gpu.clone())) }
-    }
-
-    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
-        self.constants.tensor(values, device)
+        unsafe { Tensor::empty(shape, dtype, &Device::Cuda(self.0.clone())) }
     }
 
     fn tf32(&self) -> bool {
@@ -116,37 +85,41 @@ struct Tensors([[u64; 5]; TENSORS]);
 // SAFETY: as in C++, it consists of 64-bit words alone.
 unsafe impl DeviceRepr for Tensors {}
 
-/// An argument as the launch takes it.
-enum Resolved<'a> {
-    Address(u64),
+/// An argument as the launch takes it. It reads as many bytes of a word as the parameter has, and GPUs' hosts are little-endian.
+enum Resolved {
+    Word(u64),
     Table(Box<Tensors>),
-    Value(Argument<'a>),
 }
 
 /// Takes the addresses of the argument's tensors from `addresses`.
-fn resolve<'a>(argument: &Argument<'a>, addresses: &mut impl Iterator<Item = u64>) -> Result<Resolved<'a>> {
-    Ok(match argument {
-        Argument::Tensor(_) => Resolved::Address(addresses.next().unwrap_or_default()),
-        Argument::Null => Resolved::Address(0),
+fn resolve(argument: &Argument, addresses: &mut impl Iterator<Item = u64>) -> Result<Resolved> {
+    Ok(Resolved::Word(match *argument {
+        Argument::Tensor(_) => addresses.next().unwrap_or_default(),
+        Argument::Null => 0,
+        Argument::I32(v) => v.cast_unsigned().into(),
+        Argument::U32(v) => v.into(),
+        Argument::I64(v) => v.cast_unsigned(),
+        Argument::U64(v) => v,
+        Argument::F32(v) => v.to_bits().into(),
+        Argument::F64(v) => v.to_bits(),
         Argument::Table(rows) => {
             let mut table = Box::new(Tensors([[0; 5]; TENSORS]));
             if rows.len() > TENSORS {
                 bail!("a launch takes {TENSORS} tensors, got {}", rows.len());
             }
-            for (words, row) in table.0.iter_mut().zip(*rows) {
+            for (words, row) in table.0.iter_mut().zip(rows) {
                 for (word, tensor) in words.iter_mut().zip(row) {
                     *word = tensor.and_then(|_| addresses.next()).unwrap_or_default();
                 }
                 words[4] = row.iter().flatten().next().map_or(0, |t| t.elem_count() as u64);
             }
-            Resolved::Table(table)
+            return Ok(Resolved::Table(table));
         }
-        value => Resolved::Value(*value),
-    })
+    }))
 }
 
-/// The address of a contiguous tensor's first value, and what records that `stream` reads it.
-fn address<'a>(
+/// The address of a contiguous tensor's first value, and what records that `stream` uses it.
+pub(crate) fn address<'a>(
     storage: &'a Storage,
     layout: &Layout,
     stream: &'a Arc<CudaStream>,

@@ -15,12 +15,6 @@ pub trait Launcher: fmt::Debug + Send + Sync {
     /// A tensor with unspecified values, which a kernel will write.
     fn output(&self, shape: &[usize], dtype: DType) -> Result<Tensor>;
 
-    /// `values` as a vector on `device`, to be read only. A launcher that keeps [`Constants`](super::Constants) uploads equal
-    /// ones once.
-    fn constant(&self, values: &[i32], device: &Device) -> Result<Tensor> {
-        Tensor::new(values, device)
-    }
-
     /// Whether products of f32 matrices are rounded to tf32.
     fn tf32(&self) -> bool {
         false
@@ -180,10 +174,9 @@ pub(super) fn plain(x: &Tensor) -> Result<Tensor> {
 }
 
 /// The first row of each cloud, and the end of the last one: `[clouds + 1]`.
-pub(super) fn starts(kernels: &Kernels, clouds: &[Range<usize>], device: &Device) -> Result<Tensor> {
+pub(super) fn starts(clouds: &[Range<usize>], device: &Device) -> Result<Tensor> {
     let ends = clouds.iter().map(|cloud| cloud.end as i32);
-    let starts: Vec<i32> = std::iter::once(0).chain(ends).collect();
-    kernels.constant(&starts, device)
+    Tensor::new(std::iter::once(0).chain(ends).collect::<Vec<_>>(), device)
 }
 
 /// Rows of the longest cloud.

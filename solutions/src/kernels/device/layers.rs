@@ -59,7 +59,7 @@ impl Target {
     /// x `[points of all clouds, n]` → `[clouds, n]`; of equal points the first takes the gradient.
     fn max_points(&self, x: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
         let ((rows, n), xp) = (x.dims2()?, plain(x)?);
-        let starts = starts(&self.kernels, clouds, x.device())?;
+        let starts = starts(clouds, x.device())?;
         let y = self.kernels.output(&[clouds.len(), n], x.dtype())?;
         let at = self.kernels.output(&[clouds.len(), n], DType::I32)?;
         let arguments = args![&xp, &starts, &y, &at, n];

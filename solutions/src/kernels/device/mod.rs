@@ -7,12 +7,10 @@
 //! In bf16 and fp16, a pass computes as autocast: matrices (points between layers, weights, their products) are in low
 //! precision, everything else is f32, and so are all sums. Logits and T-Net outputs are cast to f32.
 //!
-//! A step of the same shapes as an earlier one uploads nothing: [`Constants`] has the first rows of the clouds and the pieces
-//! of the parameters, and the addresses of the parameters are among the parameters of their launch. Only padding's rows are
-//! uploaded.
+//! What a step uploads is small: the first rows of the clouds, the rows without padding, and the pieces of the parameters, whose
+//! addresses are among the parameters of their launch.
 
 mod batch_norm;
-mod constants;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod launch;
@@ -28,7 +26,8 @@ use std::sync::Arc;
 
 use candle_core::Device;
 
-pub use constants::Constants;
+#[cfg(feature = "nccl")]
+pub(crate) use cuda::address;
 pub use launch::{Argument, Grid, Launcher, TENSORS};
 pub use multi_tensor::{MultiTensor, Norm};
 pub(super) use target::Target;
@@ -37,7 +36,7 @@ pub(super) use target::Target;
 pub fn launcher(device: &Device) -> Option<Arc<dyn Launcher>> {
     match device {
         #[cfg(feature = "cuda")]
-        Device::Cuda(gpu) => Some(cuda::Cuda::of(gpu)),
+        Device::Cuda(gpu) => Some(Arc::new(cuda::Cuda(gpu.clone()))),
         _ => None,
     }
 }

@@ -42,7 +42,7 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Of the tensors [weights, gradients, state, state].
-    fn new(kernels: &Kernels, lists: [Option<&[&'a Tensor]>; 4]) -> Result<Self> {
+    fn new(lists: [Option<&[&'a Tensor]>; 4]) -> Result<Self> {
         let grads = lists[1].unwrap_or_default();
         let fits = |list: &&[&Tensor]| {
             list.len() == grads.len() && list.iter().zip(grads).all(|(t, g)| t.dims() == g.dims())
@@ -66,10 +66,9 @@ impl<'a> Table<'a> {
         }
         begin.push(blocks);
         let row = |i: usize| lists.map(|list| Some(list?[i]));
-        let pieces = kernels.constant(&pieces, first.device())?;
         Ok(Self {
             rows: (0..grads.len()).map(row).collect(),
-            pieces: pieces.reshape((blocks, 3))?,
+            pieces: Tensor::from_vec(pieces, (blocks, 3), first.device())?,
             begin,
         })
     }
@@ -106,7 +105,7 @@ impl MultiTensor {
     /// Norm and overflow of the gradients divided by `scale`, and the factor that unscales them and clips them to
     /// `max_norm`; 0: they are not clipped. Changes nothing, and does not wait.
     pub fn norm(&self, grads: &[&Tensor], scale: f64, max_norm: f64) -> Result<Norm> {
-        let table = Table::new(&self.0, [None, Some(grads), None, None])?;
+        let table = Table::new([None, Some(grads), None, None])?;
         let blocks = table.blocks();
         let partial = self.0.output(&[blocks], DType::F64)?;
         let arrived = Tensor::zeros((), DType::U32, table.pieces.device())?;
@@ -122,20 +121,20 @@ impl MultiTensor {
         let outputs = grads.iter().map(|g| self.0.output_like(g));
         let outputs = outputs.collect::<Result<Vec<_>>>()?;
         let to: Vec<&Tensor> = outputs.iter().collect();
-        let table = Table::new(&self.0, [None, Some(grads), Some(&to), None])?;
+        let table = Table::new([None, Some(grads), Some(&to), None])?;
         table.launch(&self.0, GRADIENTS, "scale_gradients", &args![&norm.0])?;
         Ok(outputs)
     }
 
     /// As [`crate::kernels::multi_tensor::adam`], of weights, gradients, means and squares.
     pub fn adam(&self, lists: [&[&Tensor]; 4], s: &AdamStep) -> Result<()> {
-        let (table, factors) = (Table::new(&self.0, lists.map(Some))?, self.factors(s)?);
+        let (table, factors) = (Table::new(lists.map(Some))?, self.factors(s)?);
         table.launch(&self.0, STEPS, "adam", &args![&factors])
     }
 
     /// As [`crate::kernels::multi_tensor::lamb`], of weights, gradients, means and squares.
     pub fn lamb(&self, lists: [&[&Tensor]; 4], s: &AdamStep) -> Result<()> {
-        let (table, factors) = (Table::new(&self.0, lists.map(Some))?, self.factors(s)?);
+        let (table, factors) = (Table::new(lists.map(Some))?, self.factors(s)?);
         let sums = self.0.output(&[table.blocks(), 2], DType::F64)?;
         ["lamb_moments", "lamb_apply"]
             .into_iter()
@@ -144,7 +143,7 @@ impl MultiTensor {
 
     /// As [`crate::kernels::multi_tensor::sgd`], of weights, gradients and velocities.
     pub fn sgd(&self, [w, g, v]: [&[&Tensor]; 3], s: &SgdStep) -> Result<()> {
-        let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
+        let table = Table::new([Some(w), Some(g), Some(v), None])?;
         let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
         let more = args![lr, momentum, weight_decay, s.nesterov, 1.0_f32];
         table.launch(&self.0, STEPS, "sgd", &more)
@@ -152,7 +151,7 @@ impl MultiTensor {
 
     /// One step of LARS (You, Gitman, Ginsburg 2017), of weights, gradients and velocities.
     pub fn lars(&self, [w, g, v]: [&[&Tensor]; 3], s: &LarsStep) -> Result<()> {
-        let table = Table::new(&self.0, [Some(w), Some(g), Some(v), None])?;
+        let table = Table::new([Some(w), Some(g), Some(v), None])?;
         let (factor, blocks) = (1.0_f32, table.blocks());
         let sums = s.adapted.then(|| self.0.output(&[blocks, 2], DType::F64));
         let sums = sums.transpose()?;

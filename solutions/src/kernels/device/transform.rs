@@ -16,7 +16,7 @@ impl Target {
     /// As [`crate::kernels::transform`], of which the caller has checked the shapes.
     pub fn transform(&self, x: &Tensor, t: &Tensor, clouds: &[Range<usize>]) -> Result<Tensor> {
         let (xp, tp) = (plain(x)?, plain(t)?);
-        let starts = starts(&self.kernels, clouds, x.device())?;
+        let starts = starts(clouds, x.device())?;
         let tall = longest(clouds).div_ceil(TILE);
         let y = product(&self.kernels, &xp, &tp, &starts, tall, false)?;
         let kernels = self.kernels.clone();

@@ -13,21 +13,6 @@ use crate::kernels::{MlpLayer, Pass};
 const COVARIANCE: &str = "shared_mlp/covariance.cu";
 const BACKWARD: &str = "shared_mlp/widest_backward.cu";
 
-/// What the backward pass reads.
-struct Saved {
-    of: Operands,
-    beta: Tensor,
-    relu: bool,
-    /// The mean of each input channel, f64.
-    mean: Tensor,
-    /// W·S.
-    ws: Tensor,
-    factors: Tensor,
-    /// The normalised value at the arg-max, and its row.
-    xhat: Tensor,
-    at: Tensor,
-}
-
 impl Target {
     /// `max(relu(bn(x·wᵀ)))` over the rows of each cloud.
     pub(super) fn widest(
@@ -43,7 +28,7 @@ impl Target {
             a: plain(x)?,
             w: plain(layer.weight)?,
             gamma: bn.gamma.as_detached_tensor(),
-            starts: starts(kernels, clouds, x.device())?,
+            starts: starts(clouds, x.device())?,
             longest: longest(clouds),
         };
         let (a, w, gamma, beta) = (&of.a, &of.w, &of.gamma, bn.beta.as_detached_tensor());
@@ -63,18 +48,11 @@ impl Target {
         let Some([mean, ws, ..]) = statistics else {
             return Ok(out);
         };
-        let saved = Saved {
-            of,
-            beta,
-            relu,
-            mean,
-            ws,
-            factors,
-            xhat,
-            at,
-        };
+        let saved = [beta, mean, ws, factors, xhat, at];
         let inputs = [x, layer.weight, bn.gamma.as_tensor(), bn.beta.as_tensor()];
-        Ok(self.record(&inputs, out, move |g, wanted| saved.gradients(g, wanted)))
+        Ok(self.record(&inputs, out, move |g, wanted| {
+            gradients(&of, relu, saved.each_ref(), g, wanted)
+        }))
     }
 }
 
@@ -99,66 +77,57 @@ fn covariance(kernels: &Kernels, a: &Tensor, w: &Tensor) -> Result<[Tensor; 4]> 
     Ok([a_mean, ws, mean, var])
 }
 
-impl Saved {
-    /// The gradients of x, w, γ and β.
-    fn gradients(&self, g: &Tensor, wanted: &[bool]) -> Result<Vec<Option<Tensor>>> {
-        let [ug, sums] = self.masked(g)?;
-        let dx = wanted[0].then(|| self.of_input(&ug, &sums)).transpose()?;
-        let dw = wanted[1].then(|| self.of_weight(&ug, &sums)).transpose()?;
-        Ok(vec![dx, dw, Some(sums.get(1)?), Some(sums.get(0)?)])
-    }
-
-    /// u·g behind the ReLU `[clouds, n]`, and dβ and dγ `[2, n]`.
-    fn masked(&self, g: &Tensor) -> Result<[Tensor; 2]> {
-        let ((clouds, n), kernels) = (g.dims2()?, &self.of.kernels);
-        let ug = kernels.output(&[clouds, n], DType::F32)?;
-        let sums = kernels.output(&[2, n], DType::F32)?;
-        let (xhat, factors, relu) = (&self.xhat, &self.factors, self.relu);
-        let (gamma, beta) = (&self.of.gamma, &self.beta);
-        let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, relu];
-        self.launch("widest_masked", Grid::each(n), &arguments)?;
-        Ok([ug, sums])
-    }
-
-    fn of_weight(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
-        let (clouds, (n, k)) = (ug.dim(0)?, self.of.w.dims2()?);
-        let dw = self.of.kernels.output(&[n, k], DType::F32)?;
-        let (at, a, mean, ws, factors) = (&self.at, &self.of.a, &self.mean, &self.ws, &self.factors);
-        let inverse = self.inverse_rows();
-        let arguments = args![ug, at, a, mean, ws, factors, sums, inverse, &dw, clouds, n, k];
-        self.launch("widest_dw", Grid::of(n, 64), &arguments)?;
-        Ok(dw)
-    }
-
-    fn of_input(&self, ug: &Tensor, sums: &Tensor) -> Result<Tensor> {
-        let Operands {
-            kernels,
-            a,
-            w,
-            starts,
-            ..
-        } = &self.of;
-        let (clouds, (n, k)) = (ug.dim(0)?, w.dims2()?);
-        let (at, mean, factors) = (&self.at, &self.mean, &self.factors);
+/// The gradients of x, w, γ and β. They need β, the mean of each input channel in f64, W·S, the factors, and the normalised value at
+/// the arg-max and its row.
+fn gradients(
+    of: &Operands,
+    relu: bool,
+    [beta, mean, ws, factors, xhat, at]: [&Tensor; 6],
+    g: &Tensor,
+    wanted: &[bool],
+) -> Result<Vec<Option<Tensor>>> {
+    let (kernels, a, w, gamma) = (&of.kernels, &of.a, &of.w, &of.gamma);
+    let (clouds, (n, k), inverse_rows) = (g.dim(0)?, w.dims2()?, 1.0 / a.dims()[0] as f32);
+    let launch = |kernel: &str, grid: Grid, arguments: &[Argument]| {
+        kernels.launch_for(a.dtype(), BACKWARD, kernel, grid, arguments)
+    };
+    // u·g behind the ReLU `[clouds, n]`, and dβ and dγ `[2, n]`.
+    let ug = kernels.output(&[clouds, n], DType::F32)?;
+    let sums = kernels.output(&[2, n], DType::F32)?;
+    let arguments = args![g, xhat, factors, gamma, beta, &ug, &sums, clouds, n, relu];
+    launch("widest_masked", Grid::each(n), &arguments)?;
+    let mut gradients = vec![None, None, Some(sums.get(1)?), Some(sums.get(0)?)];
+    if wanted[0] {
         let quadratic = kernels.output(&[k, k], DType::F32)?;
         let pw = kernels.output(&[k], DType::F32)?;
-        let arguments = args![w, factors, sums, self.inverse_rows(), &quadratic, &pw, n, k];
+        let arguments = args![w, factors, &sums, inverse_rows, &quadratic, &pw, n, k];
         let tiles = k.div_ceil(16);
         let grid = Grid::new([tiles, tiles, 1], [16, 16, 1]);
-        self.launch("widest_quadratic", grid, &arguments)?;
+        launch("widest_quadratic", grid, &arguments)?;
         let dx = kernels.output_like(a)?;
-        let arguments = args![a, mean, &quadratic, &pw, w, ug, at, starts, &dx, n, k];
-        let blocks = [self.of.longest.div_ceil(32), clouds, k.div_ceil(64)];
-        self.launch("widest_dx", Grid::new(blocks, [256, 1, 1]), &arguments)?;
-        Ok(dx)
+        let arguments = args![a, mean, &quadratic, &pw, w, &ug, at, &of.starts, &dx, n, k];
+        let blocks = [of.longest.div_ceil(32), clouds, k.div_ceil(64)];
+        launch("widest_dx", Grid::new(blocks, [256, 1, 1]), &arguments)?;
+        gradients[0] = Some(dx);
     }
-
-    fn inverse_rows(&self) -> f32 {
-        1.0 / self.of.a.dims()[0] as f32
+    if wanted[1] {
+        let dw = kernels.output(&[n, k], DType::F32)?;
+        let arguments = args![
+            &ug,
+            at,
+            a,
+            mean,
+            ws,
+            factors,
+            &sums,
+            inverse_rows,
+            &dw,
+            clouds,
+            n,
+            k
+        ];
+        launch("widest_dw", Grid::of(n, 64), &arguments)?;
+        gradients[1] = Some(dw);
     }
-
-    fn launch(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
-        let Operands { kernels, a, .. } = &self.of;
-        kernels.launch_for(a.dtype(), BACKWARD, kernel, grid, arguments)
-    }
+    Ok(gradients)
 }

@@ -22,17 +22,15 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "nccl")]
-use candle_core::Device;
+use candle_core::{DType, Device, Tensor};
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
-#[cfg(feature = "nccl")]
-use super::OnTensors;
-#[cfg(feature = "nccl")]
-use super::nccl::{self, Sums};
 use super::{
     AllReduce, Collective, Place, Processes,
     measure::{Seconds, over_processes},
 };
+#[cfg(feature = "nccl")]
+use super::{OnTensors, nccl};
 use endpoint::Endpoint;
 pub(super) use shared::Shared;
 
@@ -44,9 +42,9 @@ pub struct Session {
     /// Communicators for the first links. Creating one blocks inside MPI until all ranks do it, without a deadline, so they
     /// are created while all ranks start.
     spare: RefCell<Vec<Communicator>>,
-    /// The communicators for gradients and for everything else.
+    /// Sums tensors on the GPUs. All ranks start the same sums in the same order, because one thread of each does.
     #[cfg(feature = "nccl")]
-    nccl: Option<[Sums; 2]>,
+    nccl: Option<Arc<nccl::Communicator>>,
 }
 
 /// How long the end of MPI may take if the process is about to exit.
@@ -106,15 +104,8 @@ fn choose_algorithm(world_size: usize) {
     }
 }
 
-impl Session {
-    /// Creates links, which sum tensors by NCCL if the ranks use it: by its communicator for gradients, or by that for everything else.
-    fn connect(&self, of_gradients: bool) -> Result<Box<dyn Collective>> {
-        #[cfg(feature = "nccl")]
-        let tensors = self.nccl.as_ref().map(|communicators| -> Box<dyn OnTensors> {
-            Box::new(communicators[usize::from(of_gradients)].clone())
-        });
-        #[cfg(not(feature = "nccl"))]
-        let (tensors, _) = (None, of_gradients);
+impl Processes for Session {
+    fn links(&self) -> Result<Box<dyn Collective>> {
         let own = match self.spare.borrow_mut().pop() {
             Some(own) => own,
             None => {
@@ -123,22 +114,16 @@ impl Session {
                 own.context("MPI cannot create a communicator")?
             }
         };
+        #[cfg(feature = "nccl")]
+        let tensors = self.nccl.clone().map(|nccl| Box::new(nccl) as Box<dyn OnTensors>);
+        #[cfg(not(feature = "nccl"))]
+        let tensors = None;
         Ok(Box::new(Endpoint::new(own, self.shared.clone(), tensors)))
-    }
-}
-
-impl Processes for Session {
-    fn links(&self) -> Result<Box<dyn Collective>> {
-        self.connect(false)
-    }
-
-    fn gradient_links(&self) -> Result<Box<dyn Collective>> {
-        self.connect(true)
     }
 
     #[cfg(feature = "nccl")]
     fn use_nccl(&mut self, device: &Device) -> Result<bool> {
-        self.nccl = nccl::connect(&*self.links()?, device, &self.shared)?;
+        self.nccl = nccl::Communicator::connect(&*self.links()?, device, &self.shared)?.map(Arc::new);
         Ok(self.nccl.is_some())
     }
 
@@ -158,8 +143,11 @@ impl Processes for Session {
         repeats: usize,
     ) -> Result<Seconds> {
         #[cfg(feature = "nccl")]
-        if let Some([_, of_gradients]) = &self.nccl {
-            return nccl::all_reduce_seconds(of_gradients, links, ring, (numbers, repeats));
+        if let Some(nccl) = &self.nccl {
+            let tensor = Tensor::ones(numbers, DType::F32, &nccl.device)?;
+            let engine = |_: &mut Vec<f32>| nccl.start_sum(&tensor)?.finish().map(drop);
+            let directly = |_: &mut Vec<f32>| Ok(nccl.sum(&tensor)?.end.synchronize()?);
+            return over_processes(links, ring, (numbers, repeats), [&engine, &directly]);
         }
         let engine = |data: &mut Vec<f32>| links.all_reduce(data);
         let directly = |data: &mut Vec<f32>| {
@@ -177,9 +165,6 @@ impl Processes for Session {
                 unsafe { libc::_exit(code.into()) }
             });
         }
-        // No rank ends while a sum reads its memory.
-        #[cfg(feature = "nccl")]
-        self.nccl.iter().flatten().for_each(|sums| sums.watch.finish());
         forget(self.spare.take());
         self.shared.receive_the_rest();
         drop(ManuallyDrop::into_inner(self.mpi));

@@ -110,12 +110,6 @@ impl Shared {
         })
     }
 
-    /// What this rank reported last.
-    #[cfg(feature = "nccl")]
-    pub fn activity(&self) -> String {
-        self.lock().activity.clone()
-    }
-
     /// Starts an operation and does not wait for it.
     pub fn start<T>(&self, operation: Arguments, start: impl FnOnce() -> Result<T>) -> T {
         self.call(start)

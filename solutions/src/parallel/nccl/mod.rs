@@ -1,22 +1,11 @@
-//! NCCL between ranks that are processes with a GPU each: sums of tensors that stay on the GPUs, on streams of their own.
+//! NCCL between ranks that are processes with a GPU each: sums of tensors that stay on the GPUs, on a stream of their own.
 //!
-//! The ranks are connected by MPI, which carries NCCL's ids and everything except these sums. NCCL says nothing about a rank
-//! that never comes, so a thread watches the sums in flight, and ends the job at a deadline (`watch.rs`).
-//!
-//! Not run on a GPU yet.
+//! The ranks are connected by MPI, which carries NCCL's id and everything except these sums. Not run on a GPU yet.
 
-#[cfg(any(feature = "nccl", test))]
-mod cards;
 #[cfg(feature = "nccl")]
 mod communicator;
-#[cfg(feature = "nccl")]
-mod connect;
 pub mod library;
-#[cfg(feature = "nccl")]
-mod watch;
 
 #[cfg(feature = "nccl")]
-pub(super) use connect::{all_reduce_seconds, connect};
+pub(super) use communicator::Communicator;
 pub use library::Library;
-#[cfg(feature = "nccl")]
-pub(super) use watch::Sums;

@@ -59,7 +59,7 @@ impl Trainer {
     /// must have the same configuration, data and checkpoint.
     pub fn join(&mut self, processes: &dyn Processes) -> Result<()> {
         processes.begin(self.rank_deadline());
-        let (control, gradients) = (processes.links()?, processes.gradient_links()?);
+        let (control, gradients) = (processes.links()?, processes.links()?);
         self.links = Some(Links {
             reports: Reports::new(control.world_size(), 1),
             control,
