@@ -36,8 +36,10 @@ pub enum Filter {
     Off = 1,
     /// Without special instructions, on any machine. Slower than no filter; the specification of the other.
     Portable = 2,
-    /// `vpdpbusd` of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
-    Vnni = 3,
+    /// `vpdpbusd` with 256 bits, of AVX-VNNI: four products of 8 bits in each of 8 lanes.
+    AvxVnni = 3,
+    /// `vpdpbusd` with 512 bits, of AVX512-VNNI: four products of 8 bits in each of 16 lanes.
+    Vnni = 4,
 }
 
 impl fmt::Display for Filter {
@@ -45,6 +47,7 @@ impl fmt::Display for Filter {
         f.write_str(match self {
             Self::Off => "off",
             Self::Portable => "portable",
+            Self::AvxVnni => "AVX-VNNI",
             Self::Vnni => "AVX512-VNNI",
         })
     }
@@ -105,12 +108,13 @@ impl InstructionSet {
 
 impl Filter {
     /// All, the slowest first.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Portable, Self::Vnni];
+    pub const ALL: [Self; 4] = [Self::Off, Self::Portable, Self::AvxVnni, Self::Vnni];
 
-    /// What the operators use now. If no filter was chosen, AVX512-VNNI if it belongs to the current instruction set.
+    /// What the operators use now. If no filter was chosen, the fastest one that belongs to the current instruction set.
     pub fn current() -> Self {
         chosen(&FILTER, &Self::ALL).unwrap_or_else(|| match InstructionSet::current() {
             InstructionSet::Avx512 if Self::Vnni.is_available() => Self::Vnni,
+            InstructionSet::Avx2 if Self::AvxVnni.is_available() => Self::AvxVnni,
             _ => Self::Off,
         })
     }
@@ -120,9 +124,11 @@ impl Filter {
         match self {
             Self::Off | Self::Portable => true,
             #[cfg(target_arch = "x86_64")]
+            Self::AvxVnni => V3::is_available() && is_x86_feature_detected!("avxvnni"),
+            #[cfg(target_arch = "x86_64")]
             Self::Vnni => V4::is_available() && is_x86_feature_detected!("avx512vnni"),
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Vnni => false,
+            Self::AvxVnni | Self::Vnni => false,
         }
     }
 

@@ -136,3 +136,23 @@ pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
 pub(super) fn is_fused(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32
 }
+
+#[cfg(test)]
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    #[test]
+    fn a_filled_variable_has_its_numbers_also_in_tensors_that_share_them() {
+        let variable = Var::from_vec(vec![1f32, 2.0, 3.0], 3, &Device::Cpu).unwrap();
+        let shared = variable.as_detached_tensor();
+        release(&variable).unwrap();
+        assert_eq!(variable.dims(), [3]);
+        fill(&variable, vec![4.0, 5.0, 6.0]).unwrap();
+        assert_eq!(shared.to_vec1::<f32>().unwrap(), [4.0, 5.0, 6.0]);
+        assert!(fill(&variable, vec![1.0]).is_err());
+        let wide = Var::zeros(3, DType::F64, &Device::Cpu).unwrap();
+        assert!(release(&wide).is_err());
+    }
+}

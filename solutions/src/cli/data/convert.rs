@@ -18,13 +18,12 @@ use super::{
     export, open,
     progress::{Progress, Stopped},
 };
-use crate::train::BUILTIN;
 
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards or `builtin` becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 
@@ -33,7 +32,7 @@ Examples:
   canopy data convert scans/ as-laz/ --to laz
   canopy data convert stpctls/ trees/ --to las")]
 pub struct Args {
-    /// A point file, a folder of point files, a folder of shards, or `builtin`
+    /// A point file, a folder of point files, or a folder of shards
     input: PathBuf,
     /// The file or folder to write
     output: PathBuf,
@@ -64,7 +63,7 @@ pub fn run(args: &Args) -> Result<()> {
         resolution: args.resolution,
         ..Options::default()
     };
-    if input == Path::new(BUILTIN) || input.join("dataset.json").is_file() {
+    if input.join("dataset.json").is_file() {
         return export::files(&open::any(input)?, output, ending, &options);
     }
     ensure!(input.exists(), "{}: no such file or folder", input.display());

@@ -3,6 +3,7 @@
 mod convert;
 mod export;
 mod fetch;
+mod grow;
 mod import;
 mod info;
 pub(super) mod open;
@@ -30,6 +31,8 @@ pub enum DataCommand {
     Split(split::Args),
     /// Write a web page that shows clouds in 3D
     View(view::Args),
+    /// Generate the built-in forest and write it
+    Grow(grow::Args),
 }
 
 /// Runs a data command. No incomplete file has its final name.
@@ -41,6 +44,7 @@ pub fn run(command: DataCommand) -> Result<ExitCode> {
         DataCommand::Convert(args) => convert::run(&args),
         DataCommand::Split(args) => split::run(&args),
         DataCommand::View(args) => view::run(&args),
+        DataCommand::Grow(args) => grow::run(&args),
     }?;
     Ok(ExitCode::SUCCESS)
 }

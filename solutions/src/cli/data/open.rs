@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 /// The data set at `path`, or the built-in one.
 pub fn any(path: &Path) -> Result<Dataset> {
     if path == Path::new(BUILTIN) {
-        return grown();
+        return grown(&builtin::Config::default());
     }
     let copy = std::env::var_os(COPY).map(PathBuf::from);
     let path = match &copy {
@@ -51,10 +51,10 @@ pub fn warn_of_degenerate(data: &Dataset) -> Result<()> {
     Ok(())
 }
 
-/// The built-in forest, from the cache or generated.
-fn grown() -> Result<Dataset> {
+/// A forest from the cache or generated.
+pub fn grown(config: &builtin::Config) -> Result<Dataset> {
     let bar = crate::train::bar(0, "growing the forest");
-    let loaded = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
+    let loaded = builtin::load(config, &cache_folder(), &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     });

@@ -122,9 +122,7 @@ impl EngineFile {
                 self.set([("nesterov", of.nesterov)]);
                 "sgd"
             }
-            _ => bail!(
-                "optimizer.type is {kind:?}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\""
-            ),
+            _ => bail!("optimizer.type is {kind:?}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\""),
         };
         self.set([("optimizer", name)]);
         Ok(())

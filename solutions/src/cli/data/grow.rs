@@ -1,0 +1,62 @@
+//! `canopy data grow`.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use canopy_data::{
+    builtin::{self, Config},
+    formats, shard,
+};
+
+use super::{export, open, progress::Progress};
+
+/// Options of `canopy data grow`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The same seed gives bit-identical clouds on every machine.
+
+Examples:
+  canopy data grow --out forest
+  canopy data grow --out laz --format laz --trees 84 --points 20000 --seed 5")]
+pub struct Args {
+    /// Folder to write
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Number of trees; some are scanned twice
+    #[arg(long, value_name = "N", default_value_t = Config::default().trees)]
+    trees: usize,
+    /// Points per scan
+    #[arg(long, value_name = "N", default_value_t = Config::default().points)]
+    points: usize,
+    /// Seed of the forest
+    #[arg(long, value_name = "N", default_value_t = Config::default().seed)]
+    seed: u64,
+    /// Shards, or one file per scan
+    #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "ply", "xyz"])]
+    format: String,
+}
+
+/// Grows the forest and writes it.
+pub fn run(args: &Args) -> Result<()> {
+    let config = Config {
+        seed: args.seed,
+        trees: args.trees,
+        points: args.points,
+    };
+    let data = open::grown(&config)?;
+    ensure!(!data.is_empty(), "the forest of {config:?} is empty");
+    if args.format != "shards" {
+        return export::files(&data, &args.out, &args.format, &formats::Options::default());
+    }
+    let progress = Progress::new("writing");
+    let digest = shard::write(&data, builtin::meta(&config), &args.out, &mut |done| {
+        progress.at(done, data.len())
+    })?;
+    drop(progress);
+    let (scans, points, digest) = (data.len(), config.points, digest.as_str());
+    say!(
+        "{}: {scans} scans of {points} points, digest {digest}",
+        args.out.display()
+    );
+    Ok(())
+}
