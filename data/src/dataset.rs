@@ -212,7 +212,7 @@ impl<F: Fn(usize, Cloud) -> Result<Cloud> + Send + Sync> CloudSource for View<F>
 
 impl Dataset {
     /// The records `kept`, with clouds that `change` makes of each record's new index and cloud, whenever it is read.
-    fn view(
+    pub(crate) fn view(
         &self,
         kept: Vec<usize>,
         change: impl Fn(usize, Cloud) -> Result<Cloud> + Send + Sync + 'static,

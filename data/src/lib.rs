@@ -8,6 +8,7 @@ pub mod builtin;
 mod cache;
 mod cloud;
 mod dataset;
+mod extent;
 pub mod fetch;
 pub mod formats;
 mod growth;

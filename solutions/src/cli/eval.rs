@@ -60,17 +60,15 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         votes: args.network.votes(&progress.config),
         ..progress.config.clone()
     };
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
-    open::warn_of_degenerate(&data)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?;
+    open::warn_of_degenerate(&whole)?;
     let data = match progress.head {
         None => data.relabel(&progress.species)?,
         Some(_) => data,
     };
     let records = match args.part.as_str() {
-        "all" => {
-            let degenerate = data.degenerate()?;
-            (0..data.len()).filter(|r| !degenerate.contains(r)).collect()
-        }
+        "all" => (0..data.len()).collect(),
         name => {
             let split = data::split(&config, &data)?;
             let part = split.parts().into_iter().find(|(part, _)| *part == name);

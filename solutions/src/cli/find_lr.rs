@@ -67,9 +67,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         config.points > 0,
         "points is all: the range test needs clouds of one length, set --points to a number"
     );
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?;
     let split = data::split(&config, &data)?;
-    open::warn_of_degenerate(&data)?;
+    open::warn_of_degenerate(&whole)?;
     let forest = Forest {
         device: device::choose(&config.device)?.device,
         config,

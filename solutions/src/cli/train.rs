@@ -173,7 +173,8 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     };
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
@@ -189,6 +190,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder)?;
+    open::warn_of_degenerate(&whole)?;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -217,12 +219,14 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     config.validate()?;
     let config = config.clone();
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let data = data::choose(&config, &open::any(Path::new(&config.data))?)?;
+    let whole = open::any(Path::new(&config.data))?;
+    let data = data::choose(&config, &whole)?;
     let split = data::split(&config, &data)?;
     if !leads {
         return Trainer::resume(checkpoint, data, split, chosen, folder);
     }
     introduce(&config, &data, &split, &chosen, &folder)?;
+    open::warn_of_degenerate(&whole)?;
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)
@@ -282,7 +286,6 @@ fn introduce(
     for warning in &split.warnings {
         eprintln!("note: {warning}");
     }
-    open::warn_of_degenerate(data)?;
     if let Some(description) = config.precision.description(&chosen.device, config.plain) {
         eprintln!("precision: {description}");
     }

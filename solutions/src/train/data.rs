@@ -8,12 +8,21 @@ use canopy_data::{
 
 use super::{Category, Config, Target};
 
-/// The part of the data set that the configuration selects.
+/// The part of the data set that the configuration selects, without the clouds that have no extent.
 ///
 /// # Errors
-/// Returns an error if it has fewer than two species.
+/// Returns an error if it has fewer than two species, or a species of which no cloud has an extent.
 pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
-    let data = whole.subset(&config.species, config.min_points)?;
+    let usable = whole.with_extent()?;
+    let data = usable.subset(&config.species, config.min_points)?;
+    let all: Vec<usize> = (0..usable.len()).collect();
+    for (species, count) in usable.species.iter().zip(species_counts(&usable, &all)) {
+        ensure!(
+            count > 0 || config.target != Target::Species || !data.species.contains(species),
+            "{}: the clouds of '{species}' have no extent: add trees of it, or choose other --species",
+            data.name
+        );
+    }
     let species = data.species.len();
     ensure!(
         species >= 2 || config.target != Target::Species,
@@ -50,46 +59,12 @@ impl Config {
     }
 }
 
-/// Training, validation and test set: split by plots, so that all scans of a tree are in the same set. Clouds without
-/// extent are in none of them ([`Dataset::degenerate`]); the other clouds are split as if these were there.
+/// Training, validation and test set: split by plots, so that all scans of a tree are in the same set.
 ///
 /// # Errors
-/// Returns an error if the data set cannot be split so, or if no cloud of a set or of a species has an extent.
+/// Returns an error if the data set cannot be split so. Without a share for validation no epoch is chosen: scores on plots
+/// that also chose the epoch would be too high.
 pub fn split(config: &Config, data: &Dataset) -> Result<Split> {
-    let mut split = of_all(config, data)?;
-    let degenerate = data.degenerate()?;
-    if degenerate.is_empty() {
-        return Ok(split);
-    }
-    for (name, part) in [
-        ("training", &mut split.train),
-        ("validation", &mut split.validation),
-        ("test", &mut split.test),
-    ] {
-        let before = part.len();
-        part.retain(|r| !degenerate.contains(r));
-        ensure!(
-            before == 0 || !part.is_empty(),
-            "{}: the {name} set has {before} clouds, all without extent, so it would be empty: add trees, or choose another \
-             --seed",
-            data.name
-        );
-    }
-    let all: Vec<usize> = (0..data.len()).collect();
-    let (whole, flat) = (species_counts(data, &all), species_counts(data, &degenerate));
-    for (s, species) in data.species.iter().enumerate() {
-        ensure!(
-            config.target != Target::Species || flat[s] == 0 || flat[s] < whole[s],
-            "{}: the {} clouds of '{species}' have no extent: add trees of it, or choose other --species",
-            data.name,
-            flat[s]
-        );
-    }
-    Ok(split)
-}
-
-/// Without a share for validation no epoch is chosen: scores on plots that also chose the epoch would be too high.
-fn of_all(config: &Config, data: &Dataset) -> Result<Split> {
     let Config { validation, test, .. } = *config;
     if config.folds > 0 {
         return split::folds(data, config.folds, config.fold, config.seed);
@@ -111,11 +86,11 @@ mod tests {
 
     use super::*;
 
-    /// 24 trees of two species on 6 plots; those of `flat` have no extent.
+    /// 24 trees of three species on 6 plots; those of `flat` have no extent.
     fn set(flat: &[usize]) -> Dataset {
         let record = |i: usize| TreeRecord {
             tree: format!("t{i}"),
-            species: i % 2,
+            species: i % 3,
             plot: format!("p{}", i / 4),
             ..TreeRecord::default()
         };
@@ -124,34 +99,20 @@ mod tests {
             false => Cloud::from_points(vec![[1.0; 3], [2.0; 3]]),
         };
         let clouds: Vec<Cloud> = (0..24).map(cloud).collect();
-        let species = ["ash", "oak"].map(String::from).to_vec();
+        let species = ["ash", "oak", "elm"].map(String::from).to_vec();
         let records = (0..24).map(record).collect();
         Dataset::new("set".into(), species, records, "d".into(), Arc::new(clouds))
     }
 
     #[test]
-    fn clouds_without_extent_are_in_no_part_and_move_no_other_cloud() {
-        let config = Config::default();
-        let all = split(&config, &set(&[])).unwrap();
-        let flat = [all.train[0], all.validation[1], all.test[0]];
-        let split = split(&config, &set(&flat)).unwrap();
-        for ((_, part), (_, before)) in split.parts().into_iter().zip(all.parts()) {
-            assert!(before.iter().filter(|r| !flat.contains(r)).eq(part));
-            assert_eq!(part.len() + 1, before.len());
-        }
-    }
-
-    #[test]
-    fn an_empty_part_and_an_empty_species_are_errors() {
-        let config = Config::default();
-        let validation = split(&config, &set(&[])).unwrap().validation;
-        let oaks: Vec<usize> = (0..12).map(|i| 2 * i + 1).collect();
-        for (flat, reason) in [
-            (validation, "the validation set has 4 clouds, all without extent"),
-            (oaks, "the 12 clouds of 'oak' have no extent"),
-        ] {
-            let said = split(&config, &set(&flat)).unwrap_err().to_string();
-            assert!(said.contains(reason), "{said}");
-        }
+    fn a_species_without_any_cloud_that_has_an_extent_is_an_error_unless_it_is_not_chosen() {
+        let config = Config {
+            species: vec!["ash".into(), "elm".into()],
+            ..Config::default()
+        };
+        let oaks: Vec<usize> = (0..8).map(|i| 3 * i + 1).collect();
+        assert_eq!(choose(&config, &set(&oaks)).unwrap().len(), 16);
+        let said = choose(&Config::default(), &set(&oaks)).unwrap_err().to_string();
+        assert!(said.contains("the clouds of 'oak' have no extent"), "{said}");
     }
 }

@@ -213,7 +213,7 @@ fn scans(dir: &Path) {
 }
 
 /// A folder of point files, 42 of usual trees, one of 40 points at the same place and one of a single point.
-fn wood(dir: &Path) {
+pub fn wood(dir: &Path) {
     let root = dir.join("wood");
     for (kind, species) in ["ball", "cone", "box"].iter().enumerate() {
         for i in 0..14 {

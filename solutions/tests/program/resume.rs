@@ -136,6 +136,41 @@ fn interrupted_runs_save_and_end_bit_identical_when_resumed() {
     }
 }
 
+/// The clouds without extent were never part of the run.
+#[cfg(unix)]
+#[test]
+fn a_run_whose_data_lost_clouds_without_extent_resumes_and_ends_bit_identical() {
+    let dir = tempfile::tempdir().unwrap();
+    let d = dir.path();
+    listed::wood(d);
+    let (wood, whole, broken) = (d.join("wood"), d.join("whole"), d.join("broken"));
+    let cached = |mut command: Command| {
+        command.env("CANOPY_CACHE", d.join("cache"));
+        command
+    };
+    succeeds(&mut cached(long(&wood, &whole, "")));
+    interrupted(&mut cached(long(&wood, &broken, "")), &broken, libc::SIGTERM);
+
+    let lost = ["ball/p3/flat.xyz", "cone/p5/one.xyz"];
+    for lost in lost {
+        fs::remove_file(wood.join(lost)).unwrap();
+    }
+    let other = wood.join("box/p0/t0.xyz");
+    let points = fs::read(&other).unwrap();
+    fs::remove_file(&other).unwrap();
+    assert_contains(&stderr(&mut cached(resume(&broken))), &["two data sets"]);
+    fs::write(&other, points).unwrap();
+
+    succeeds(&mut cached(resume(&broken)));
+    assert_same(&whole, &broken);
+    let scores = |run: &Path| {
+        let mut eval = canopy("eval --part validation --json");
+        eval.arg(run);
+        stdout(&mut cached(eval))
+    };
+    assert_eq!(scores(&broken), scores(&whole));
+}
+
 /// A limit on file sizes fails like a full disk: a write returns an error in the middle of the file.
 #[cfg(unix)]
 #[test]

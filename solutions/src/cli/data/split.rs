@@ -58,12 +58,13 @@ type Part = (String, Vec<usize>);
 
 /// Shows a split.
 pub fn run(args: &Args) -> Result<()> {
-    let data = open::any(&args.path)?.subset(&args.species, args.min_points)?;
+    let whole = open::any(&args.path)?;
+    let data = whole.with_extent()?.subset(&args.species, args.min_points)?;
     let (parts, warnings) = parts(args, &data)?;
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
-    open::warn_of_degenerate(&data)?;
+    open::warn_of_degenerate(&whole)?;
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
