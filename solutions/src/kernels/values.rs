@@ -148,6 +148,8 @@ mod tests {
         let variable = Var::from_vec(vec![1f32, 2.0, 3.0], 3, &Device::Cpu).unwrap();
         let shared = variable.as_detached_tensor();
         release(&variable).unwrap();
+        write(&[variable.as_tensor()], &|all| assert_eq!(all[0].0.capacity(), 0)).unwrap();
+        assert!(Values::of(&shared).is_err());
         assert_eq!(variable.dims(), [3]);
         fill(&variable, vec![4.0, 5.0, 6.0]).unwrap();
         assert_eq!(shared.to_vec1::<f32>().unwrap(), [4.0, 5.0, 6.0]);

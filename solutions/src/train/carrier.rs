@@ -26,3 +26,19 @@ impl ErrorCarrier {
         result.map_err(|error| self.0.unwrap_or_else(|| error.into()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn errors_keep_their_type_and_context() {
+        let mut carrier = ErrorCarrier::default();
+        let failed: candle_core::Result<()> = carrier.keep(Err(std::fmt::Error).context("in step 3"));
+        let restored = carrier.restore(failed).unwrap_err();
+        assert_eq!(format!("{restored:#}"), format!("in step 3: {}", std::fmt::Error));
+        assert!(restored.downcast_ref::<std::fmt::Error>().is_some());
+    }
+}

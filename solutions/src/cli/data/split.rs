@@ -13,7 +13,10 @@ use canopy_data::{
 use serde_json::{Map, Value, json};
 
 use super::open;
-use crate::{cli::table::show, train::Config};
+use crate::{
+    cli::table::{Table, show},
+    train::Config,
+};
 
 /// Options of `canopy data split`.
 #[derive(Debug, clap::Args)]
@@ -68,12 +71,23 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
-    let part = |(name, records): &Part| json!({"part": name, "scans": records.len(), "plots": plots(&data, records), "species": by_species(&data, records)});
-    // As text, the warnings were printed before.
-    let warnings = if args.json { warnings } else { BTreeSet::new() };
-    let found = json!({"data": data.name, "digest": data.digest, "seed": args.seed,
-        "parts": parts.iter().map(part).collect::<Vec<_>>(), "warnings": warnings});
-    show(&found, args.json)
+    if args.json {
+        let part = |(name, records): &Part| json!({"part": name, "scans": records.len(), "plots": plots(&data, records), "species": by_species(&data, records)});
+        let parts: Vec<Value> = parts.iter().map(part).collect();
+        return show(
+            &json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings}),
+            true,
+        );
+    }
+    say!("{}: {} scans, seed {}", data.name, data.len(), args.seed);
+    let mut table = Table::new("species", parts.iter().map(|p| &p.0));
+    let counts: Vec<Vec<usize>> = parts.iter().map(|p| species_counts(&data, &p.1)).collect();
+    for (s, name) in data.species.iter().enumerate() {
+        table.row(name, counts.iter().map(|c| c[s]));
+    }
+    table.row("scans", parts.iter().map(|p| p.1.len()));
+    table.row("plots", parts.iter().map(|p| plots(&data, &p.1)));
+    table.print()
 }
 
 /// The number of scans of each species, by its name.

@@ -248,3 +248,37 @@ impl Shards {
 fn chunk_of(unit: &Unit, of: impl Fn(&Slice) -> Result<Vec<f32>>) -> Result<Vec<f32>> {
     Ok(unit.own.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        time::Duration,
+    };
+
+    use candle_core::DType;
+
+    use super::*;
+    use crate::{
+        parallel::{ring_all_reduce, threads::group},
+        train::ranks::ending::Reports,
+    };
+
+    #[test]
+    fn a_parameter_has_numbers_only_while_its_unit_is_filled() {
+        let config = Config {
+            width: 64,
+            ..Config::default()
+        };
+        let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
+        let link = group(1, ring_all_reduce, Duration::from_secs(20)).remove(0);
+        let control = Arc::new(Control::new(Box::new(link), Reports::new(1, 1)));
+        let all = vec![(0..model.params().len()).collect()];
+        let shards = Shards::new(&model, all, control, (&Device::Cpu, true)).unwrap();
+        let whole = shards.layers().unwrap().remove(0).own;
+        let var = model.params()[0].1.clone();
+        shards.filled(0, &whole, || numbers(&var).map(drop)).unwrap();
+        let read = catch_unwind(AssertUnwindSafe(|| numbers(&var)));
+        assert!(!matches!(read, Ok(Ok(_))), "not released");
+    }
+}
