@@ -4,7 +4,7 @@
 //! which are ground and shrubs. Heights become heights above the ground.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -18,7 +18,7 @@ use shapefile::{
 use super::{
     Options,
     csv_file::CsvFile,
-    plan::{Job, Plan, Tree, natural},
+    plan::{Damaged, Job, Plan, Tree, natural},
     walk,
 };
 use crate::{Cloud, Scan, TreeRecord, formats};
@@ -53,7 +53,7 @@ pub fn home(root: &Path) -> Option<PathBuf> {
 pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
     let home = home(root).context("RemoteSensing/LAS and ITC are not here, nor one or two folders below")?;
     let field = field(&home.join("Field/train_data.csv"))?;
-    let plots = plots(&home.join("RemoteSensing/LAS"))?;
+    let (plots, damaged) = plots(&home.join("RemoteSensing/LAS"))?;
     let crowns = crowns(&home.join("ITC"))?;
     let job = |p: &Plot| Job {
         path: p.path.clone(),
@@ -95,6 +95,7 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
             plan.notes.push(note);
         }
     }
+    plan.missing = damaged;
     Ok(plan)
 }
 
@@ -166,14 +167,20 @@ struct Plot {
     bounds: Bounds,
 }
 
-/// The plots of a folder.
-fn plots(folder: &Path) -> Result<Vec<Plot>> {
+/// The plots of a folder, and those that could not be read.
+fn plots(folder: &Path) -> Result<(Vec<Plot>, Vec<Damaged>)> {
     let mut paths: Vec<PathBuf> = walk::entries(folder)?;
     paths.retain(|p| walk::has_ending(p, &["las", "laz"]));
     ensure!(!paths.is_empty(), "{}: no .las file", folder.display());
     paths.sort_by_key(|p| natural(&walk::name(p)));
     let read = |path: PathBuf| {
-        let c = formats::read(&path)?;
+        let c = match formats::read(&path) {
+            Ok(cloud) => cloud,
+            Err(e) => {
+                let why = format!("{e:#}");
+                return Err(Damaged { path, why });
+            }
+        };
         let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
         let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
         let points: Vec<[f64; 2]> = (0..c.len()).filter(|&i| !noise(i)).map(place).collect();
@@ -184,14 +191,20 @@ fn plots(folder: &Path) -> Result<Vec<Plot>> {
             points,
         })
     };
-    let mut plots = paths.into_par_iter().map(read).collect::<Result<Vec<Plot>>>()?;
-    for i in 0..plots.len() {
+    let (mut plots, mut damaged) = (Vec::new(), Vec::new());
+    for plot in paths.into_par_iter().map(read).collect::<Vec<_>>() {
+        match plot {
+            Ok(plot) => plots.push(plot),
+            Err(plot) => damaged.push(plot),
+        }
+    }
+    for i in 1..plots.len() {
         let first = (0..i).find(|&j| shared(plots[i].bounds, plots[j].bounds) > SHARED);
         if let Some(j) = first {
             plots[i].place = plots[j].place.clone();
         }
     }
-    Ok(plots)
+    Ok((plots, damaged))
 }
 
 fn bounds(points: &[[f64; 2]]) -> Bounds {
@@ -230,7 +243,7 @@ fn best_view(plots: &[Plot], outlines: &[Bounds]) -> Option<(usize, Bounds)> {
     best
 }
 
-/// The bounding boxes of each tree's outlines in the shapefiles of `folder`, which are boxes themselves. A crown that a road or a neighbour divides has several.
+/// Outlines of each tree in the shapefiles of `folder`, upright boxes. A crown that a road or a neighbour divides has several.
 fn crowns(folder: &Path) -> Result<BTreeMap<String, Vec<Bounds>>> {
     /// The column that names the tree.
     const ID: &str = "indvdID";
@@ -254,11 +267,27 @@ fn crowns(folder: &Path) -> Result<BTreeMap<String, Vec<Bounds>>> {
                 .flat_map(|ring| ring.points())
                 .map(|q| [q.x, q.y])
                 .collect();
-            out.entry(id).or_default().push(bounds(&corners));
+            let outline = upright_box(&corners).with_context(|| {
+                format!("{file}: shape {i}: crown {id}: expected an upright box, found {corners:?}")
+            })?;
+            out.entry(id).or_default().push(outline);
         }
     }
     ensure!(!out.is_empty(), "{}: no crown in any .shp", folder.display());
     Ok(out)
+}
+
+/// The box with these corners; `None` if it has no area, or another shape. Drawn ones are turned by a hair.
+fn upright_box(corners: &[[f64; 2]]) -> Option<Bounds> {
+    let b = bounds(corners);
+    let near = |k: usize, v: f64| {
+        let side = b[k + 2] - b[k];
+        side > 0.0 && side.is_finite() && (v - b[k]).min(b[k + 2] - v) < 0.005 * side
+    };
+    let all = corners.iter().all(|&[x, y]| near(0, x) && near(1, y));
+    let far = |&[x, y]: &[f64; 2]| (x - b[0] > b[2] - x, y - b[1] > b[3] - y);
+    let different: BTreeSet<_> = corners.iter().map(far).collect();
+    (all && different.len() == 4).then_some(b)
 }
 
 /// Species code of each tree. The table has a row for each year that a tree was measured.

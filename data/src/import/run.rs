@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{Cloud, TreeRecord, formats, sample, shard};
 
+/// Files that are read in parallel have at most this many bytes together, or are one file: bounds the memory.
+const BYTES_AT_ONCE: u64 = 64 << 20;
+const FILES_AT_ONCE: usize = 64;
 /// A message names this many files and counts the others.
 const NAMED: usize = 10;
 
@@ -36,7 +39,7 @@ pub struct Report {
     pub damaged: Vec<Damaged>,
 }
 
-/// Reads the clouds of `plan` into `sink`, a file for each thread at a time, which bounds the memory.
+/// Reads the clouds of `plan` into `sink`.
 ///
 /// # Errors
 /// Returns an error if files are damaged (all in one error, at the end) unless `skip_damaged`, if no tree is left, or
@@ -52,7 +55,18 @@ pub fn run(
         ..Report::default()
     };
     let (total, mut done) = (plan.trees(), 0);
-    for jobs in plan.jobs.chunks(rayon::current_num_threads()) {
+    let length = |job: &Job| std::fs::metadata(&job.path).map_or(0, |m| m.len());
+    let (mut bytes, mut files) = (plan.jobs.first().map_or(0, length), 1);
+    let groups = plan.jobs.chunk_by(|_, next| {
+        let size = length(next);
+        (bytes, files) = (bytes + size, files + 1);
+        let fits = bytes <= BYTES_AT_ONCE && files <= FILES_AT_ONCE;
+        if !fits {
+            (bytes, files) = (size, 1);
+        }
+        fits
+    });
+    for jobs in groups {
         let read: Vec<_> = jobs.par_iter().map(|job| read(job, options)).collect();
         for (job, outcome) in jobs.iter().zip(read) {
             done += job.trees.len();

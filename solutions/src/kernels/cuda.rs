@@ -1,5 +1,6 @@
 //! Compiles the kernels for an NVIDIA GPU; `device` launches them. A source is compiled by NVRTC for the GPU at its first use, and
-//! kept on disk by the hash of its name, all sources and the options, which name the architecture.
+//! kept on disk by the hash of its name, all sources, the options, which name the architecture, and
+//! NVRTC's version.
 //!
 //! Not run on a GPU yet: `.ci/cuda` compiles every source for three architectures, and the tests run them on an emulated
 //! grid.
@@ -54,7 +55,7 @@ fn compiled(device: &CudaDevice, name: &str) -> Result<String> {
         format!("--gpu-architecture=compute_{major}{minor}"),
     ];
     options.extend(options_of(text).map(str::to_owned));
-    let hash = Sha256::digest(format!("{name} {FILES:?} {options:?}"));
+    let hash = Sha256::digest(format!("{name} {FILES:?} {options:?} {}", version()?));
     let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let path = cache_folder().join("kernels").join(hash).with_extension("ptx");
     if let Ok(ptx) = fs::read_to_string(&path) {
@@ -101,6 +102,19 @@ fn compile(name: &str, text: &str, options: Vec<String>) -> Result<String> {
             log.to_string_lossy()
         ),
         Err(e) => bail!("NVRTC cannot compile {name}: {e}"),
+    }
+}
+
+/// NVRTC's version: a driver may be too old for the PTX of a newer one.
+fn version() -> Result<String> {
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: both are valid for writing.
+    let status = unsafe { nvrtc::sys::nvrtcVersion(&raw mut major, &raw mut minor) };
+    match status.result() {
+        Ok(()) => Ok(format!("{major}.{minor}")),
+        Err(e) => bail!(
+            "NVRTC, which compiles the CUDA kernels, cannot be used: {e}; is libnvrtc in LD_LIBRARY_PATH?"
+        ),
     }
 }
 

@@ -9,14 +9,14 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use candle_core::{Device, Tensor};
 use canopy_data::{Dataset, atomic};
 use crc32c::crc32c_append;
 use safetensors::{SafeTensors, View};
 use serde::{Deserialize, Serialize};
 
-use super::Config;
+use super::{Config, RunFolder};
 use crate::{precision::LossScaler, target::Head};
 
 /// The layout version that is written and read.
@@ -120,10 +120,10 @@ pub fn save(
     atomic::write(path, &bytes)
 }
 
-/// Reads and verifies a checkpoint.
+/// Reads and verifies a checkpoint. If a run's `config.toml` is in the same folder, the checkpoint must be of that run.
 ///
 /// # Errors
-/// Names the file, and says whether it is missing, damaged or of another program.
+/// Names the file, and says whether it is missing, damaged, of another run or of another program.
 pub fn load(path: &Path) -> Result<Checkpoint> {
     let (progress, model, optimizer) = read(path)?;
     let progress = progress.with_context(|| {
@@ -133,6 +133,18 @@ pub fn load(path: &Path) -> Result<Checkpoint> {
             path.display()
         )
     })?;
+    let config = path.with_file_name(RunFolder::CONFIG);
+    if let Ok(text) = fs::read_to_string(&config) {
+        let folder: Config = toml::from_str(&text).with_context(|| config.display().to_string())?;
+        if let Some(difference) = progress.config.difference(&folder)? {
+            bail!(
+                "{} belongs to another run than {} beside it ({difference}): restore this run's own file, or move the \
+                 checkpoint to another folder",
+                path.display(),
+                RunFolder::CONFIG
+            );
+        }
+    }
     Ok(Checkpoint {
         progress,
         model,

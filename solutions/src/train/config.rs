@@ -269,7 +269,28 @@ impl Default for Config {
     }
 }
 
+/// JSON may change the last bit of a number.
+fn same(a: &toml::Value, b: &toml::Value) -> bool {
+    match (a.as_float(), b.as_float()) {
+        (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * a.abs(),
+        _ => a == b,
+    }
+}
+
 impl Config {
+    /// The first setting in which two configurations differ, of those that a resumed run keeps: `seed: 7 instead of 1`.
+    pub fn difference(&self, other: &Self) -> Result<Option<String>> {
+        let others = toml::Table::try_from(other)?;
+        let kept = toml::Table::try_from(self)?
+            .into_iter()
+            .filter(|(key, _)| !OF_A_RESUMED_RUN.contains(&&**key));
+        let mut differences = kept.filter_map(|(key, value)| {
+            let other = others.get(&key)?;
+            (!same(&value, other)).then(|| format!("{key}: {value} instead of {other}"))
+        });
+        Ok(differences.next())
+    }
+
     /// The preset `quick` (one to two minutes on two cores) or `full` (best accuracy).
     ///
     /// # Errors

@@ -37,7 +37,7 @@ impl RunFolder {
     pub const CONFIG: &str = "config.toml";
 
     /// Creates the folder of a new run. An existing folder must not contain a checkpoint. The metrics of a run
-    /// that ended before its first checkpoint, for example because the disk was full, are removed: it cannot be resumed.
+    /// that ended before its first checkpoint, for example because the disk was full, and TensorBoard's events are removed: it cannot be resumed.
     ///
     /// # Errors
     /// Names the folder: it contains a run, another process writes to it, or it cannot be created.
@@ -52,16 +52,13 @@ impl RunFolder {
                  --out"
             );
         }
-        let removed = fs::remove_file(folder.metrics());
-        removed
-            .or_else(|e| {
-                if e.kind() == ErrorKind::NotFound {
-                    Ok(())
-                } else {
-                    Err(e)
-                }
-            })
-            .with_context(named)?;
+        for entry in fs::read_dir(path).with_context(named)? {
+            let path = entry.with_context(named)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path == folder.metrics() || name.starts_with("events.out.tfevents.") {
+                fs::remove_file(&path).with_context(named)?;
+            }
+        }
         Ok(folder)
     }
 
@@ -231,6 +228,7 @@ mod tests {
         let first = RunFolder::create(path).unwrap();
         refused(RunFolder::create(path), "another canopy writes");
         first.append(&row(1)).unwrap();
+        fs::write(path.join("events.out.tfevents.1.canopy"), b"").unwrap();
         drop(first);
         let none = refused(RunFolder::open(path), "before it saved one");
         assert!(!none.contains("eval"), "{none}");

@@ -3,7 +3,7 @@
 use std::{
     fs::{File, OpenOptions},
     io::ErrorKind,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -17,7 +17,7 @@ use anyhow::{Context, Result, bail};
 use super::{Sample, Watch, pause};
 
 /// A CSV file of samples: a header, and a line per sample and device.
-pub struct Log(csv::Writer<File>);
+pub struct Log(csv::Writer<File>, PathBuf);
 
 impl Log {
     /// Creates a file; with `append` it adds to an existing one.
@@ -38,15 +38,17 @@ impl Log {
         };
         let header = file.metadata().map_or(true, |m| m.len() == 0);
         let mut writer = csv::WriterBuilder::new();
-        Ok(Self(writer.has_headers(header).from_writer(file)))
+        let writer = writer.has_headers(header).from_writer(file);
+        Ok(Self(writer, path.to_owned()))
     }
 
     /// Adds `samples` and writes them out, so that the file has whole lines whenever it is read or the program exits.
     pub fn add(&mut self, samples: &[Sample]) -> Result<()> {
+        let named = || format!("{} cannot be written to", self.1.display());
         for sample in samples {
-            self.0.serialize(sample).context("the log cannot be written")?;
+            self.0.serialize(sample).with_context(named)?;
         }
-        self.0.flush().context("the log cannot be written")
+        self.0.flush().with_context(named)
     }
 
     /// Adds samples every `interval` on a thread of its own, until the handle is dropped.
