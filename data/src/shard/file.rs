@@ -201,7 +201,7 @@ impl Shard {
         let named = || format!("cannot read shard {}", path.display());
         let file = File::open(path).with_context(named)?;
         // SAFETY: as with every mapped file, a process that truncates this one while it is read ends this program by a
-        // signal. Shards are written under another name and renamed, so `ShardWriter` never does.
+        // signal. Shards are written under another name and renamed, so `shard::Writer` never does.
         let map = unsafe { Mmap::map(&file) }.with_context(named)?;
         Self::parse(path, map).with_context(named)
     }

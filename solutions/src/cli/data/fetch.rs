@@ -16,7 +16,7 @@ use crate::cli::table::show;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Without a NAME it lists the known data sets. `curl` downloads the files; without it, the command says how to get them. \
-The same command resumes an interrupted download.
+The same command resumes an interrupted download. Zips are not unpacked: it prints the command for that.
 
 Examples:
   canopy data fetch
