@@ -15,7 +15,7 @@ use crossbeam_channel::{bounded, unbounded};
 /// on the caller's thread, until there are no more or `take` returns false.
 ///
 /// Memory is bounded: at most `ahead` results have been begun and not yet been passed to `take`. An error is a result
-/// like any other, and a panic of `make` becomes a [`Panicked`] error; the results after it follow. When `prefetched`
+/// like any other, and a panic of `make` becomes an error; the results after it follow. When `prefetched`
 /// returns, all its threads have exited, even if `take` panics. `workers` and `ahead` count as at least 1.
 pub fn prefetched<T: Send>(
     count: usize,
