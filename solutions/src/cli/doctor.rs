@@ -232,6 +232,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>, cores: usize) -> Line {
     };
     let mut found = format!("job {job}; this process may use {cores} cores");
     for (name, words) in [
+        ("SLURM_JOB_PARTITION", "partition"),
         ("SLURM_NTASKS", "tasks:"),
         ("SLURM_CPUS_PER_TASK", "cores for each task:"),
         ("SLURM_JOB_GPUS", "GPUs:"),
