@@ -6,15 +6,15 @@ use anyhow::{Result, ensure};
 use crate::{Dataset, shard};
 
 impl Dataset {
-    /// The set as if the files of its clouds without extent were removed. Its digest is that of the other clouds, which are
-    /// read for it if there are such clouds.
+    /// The set as if the files of its clouds without extent were removed, and the records of those clouds. Its digest is that
+    /// of the other clouds, which are read for it if there are such clouds.
     ///
     /// # Errors
     /// Returns an error if no cloud is left, and names a cloud that could not be read.
-    pub fn with_extent(&self) -> Result<Self> {
+    pub fn with_extent(&self) -> Result<(Self, Vec<usize>)> {
         let degenerate = self.degenerate()?;
         if degenerate.is_empty() {
-            return Ok(self.clone());
+            return Ok((self.clone(), degenerate));
         }
         ensure!(
             degenerate.len() < self.len(),
@@ -24,7 +24,7 @@ impl Dataset {
         let kept = (0..self.len()).filter(|i| degenerate.binary_search(i).is_err());
         let mut rest = self.view(kept.collect(), |_, cloud| Ok(cloud));
         rest.digest = shard::digest(&rest)?;
-        Ok(rest)
+        Ok((rest, degenerate))
     }
 }
 
@@ -38,12 +38,13 @@ mod tests {
         let flat = || Cloud::from_points(vec![[3.0; 3]; 4]);
         let other = |x: f32| Cloud::from_points(vec![[x, 0.0, 1.0], [0.0, x, 2.0]]);
         let whole = Dataset::of_clouds(vec![other(1.0), flat(), other(2.0), flat(), other(3.0)]);
-        let rest = whole.with_extent().unwrap();
+        let (rest, without) = whole.with_extent().unwrap();
+        assert_eq!(without, [1, 3]);
         let trees: Vec<&str> = rest.records.iter().map(|r| &*r.tree).collect();
         assert_eq!(trees, ["t0", "t2", "t4"]);
         assert_eq!(rest.cloud(1).unwrap(), other(2.0));
         assert_eq!(rest.digest, shard::digest(&rest).unwrap());
-        assert_eq!(rest.with_extent().unwrap().digest, rest.digest);
+        assert_eq!(rest.with_extent().unwrap().0.digest, rest.digest);
         let none = Dataset::of_clouds(vec![flat()]).with_extent().unwrap_err();
         assert!(none.to_string().contains("no cloud has an extent"), "{none}");
     }

@@ -16,12 +16,12 @@ use crate::{
 const MOST_POINTS: usize = 32_768;
 
 /// Opens the data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
-/// and kept in the folder `cache`. `tell` is called with each line for the user.
+/// and kept in the folder `cache`. `print` is called with each line for the user.
 ///
 /// # Errors
 /// Returns an error if no layout is recognised (with what was expected) or files are damaged (each by name), or the error
 /// of `progress`.
-pub fn open(path: &Path, cache: &Path, tell: &mut dyn FnMut(&str), progress: Progress) -> Result<Dataset> {
+pub fn open(path: &Path, cache: &Path, print: &mut dyn FnMut(&str), progress: Progress) -> Result<Dataset> {
     if is_shards(path) {
         return shard::open(path);
     }
@@ -35,22 +35,22 @@ pub fn open(path: &Path, cache: &Path, tell: &mut dyn FnMut(&str), progress: Pro
     if is_shards(&kept) {
         match shard::open(&kept) {
             Ok(data) => return Ok(data),
-            Err(e) => tell(&format!("{}: imported again because {e:#}", path.display())),
+            Err(e) => print(&format!("{}: imported again because {e:#}", path.display())),
         }
     }
     let (at, trees, species) = (path.display(), plan.trees(), plan.species.len());
     let (name, to) = (kind.name, kept.display());
-    tell(&format!(
+    print(&format!(
         "{at}: recognised as {name}, {trees} trees of {species} species; imported once into {to}"
     ));
-    plan.notes.iter().for_each(|note| tell(&format!("  {note}")));
+    plan.notes.iter().for_each(|note| print(&format!("  {note}")));
     let (report, _) = import::to_shards(plan, kind, &options, &kept, progress)
         .with_context(|| format!("importing {at}"))?;
     for warning in report.warnings() {
-        tell(&format!("  warning: {warning}"));
+        print(&format!("  warning: {warning}"));
     }
     if report.thinned > 0 {
-        tell(&format!(
+        print(&format!(
             "  {} clouds thinned to {MOST_POINTS} points; `canopy data import` keeps all",
             report.thinned
         ));

@@ -150,6 +150,17 @@ fn a_large_file_is_converted_and_described() {
     }
     let path = home.path().join("a.laz");
     assert_eq!(formats::read(&path).unwrap(), whole);
+    let sample = |n, seed| formats::sample(&path, n, seed).unwrap();
+    let s = sample(5_000, 3);
+    assert_eq!(s.len(), 5_000);
+    assert_eq!(s, sample(5_000, 3));
+    assert_ne!(s, sample(5_000, 4));
+    // z grows with the point's number: spread over all of it.
+    let z: Vec<f32> = s.xyz.iter().map(|p| p[2]).collect();
+    assert!(z.windows(2).all(|w| w[0] <= w[1]));
+    let mean = z.iter().sum::<f32>() / 5_000.0;
+    assert!((mean - 11.0).abs() < 0.5, "mean z {mean}, of 0 to 22");
+    assert_eq!(sample(2_000_000, 3), whole);
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub enum Collective {
     Nccl,
 }
 
-/// Checks that ranks can communicate as `asked`, at `place`. Without a wish they use NCCL if each has a GPU, otherwise MPI; the
-/// ranks of a single process are threads.
+/// Checks that ranks can communicate as `asked`, at `place`. If `asked` is `None`, they use NCCL if each has a GPU, otherwise
+/// MPI; the ranks of a single process are threads.
 pub fn check(asked: Option<Collective>, place: Option<&Place>) -> Result<()> {
     let (option, feature, features) = match asked {
         None => return Ok(()),

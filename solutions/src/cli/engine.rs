@@ -26,10 +26,11 @@ pub fn apply(path: &Path, config: &mut Config, given: &Options) -> Result<Vec<St
     // One rank has everything at every stage.
     if config.ranks == 1 {
         settings.remove("offload-optimizer");
-        let stage = settings.remove("zero");
-        notes.extend(
-            stage.map(|stage| format!("zero_optimization.stage {stage} changes nothing with one rank")),
-        );
+        if let Some(stage) = settings.remove("zero") {
+            notes.push(format!(
+                "zero_optimization.stage {stage} changes nothing with one rank"
+            ));
+        }
     }
     for (option, size) in batch_sizes(&batch, config, given, path)? {
         settings.insert(option.to_owned(), Value::Integer(i64::try_from(size)?));

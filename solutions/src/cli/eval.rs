@@ -61,8 +61,9 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         ..progress.config.clone()
     };
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?;
-    open::warn_of_degenerate(&whole)?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = data::choose(&config, &usable)?;
+    open::warn_of_degenerate(&whole, &degenerate)?;
     let data = match progress.head {
         None => data.relabel(&progress.species)?,
         Some(_) => data,

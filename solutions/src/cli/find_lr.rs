@@ -68,9 +68,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "points is all: the range test needs clouds of one length, set --points to a number"
     );
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = data::choose(&config, &usable)?;
     let split = data::split(&config, &data)?;
-    open::warn_of_degenerate(&whole)?;
+    open::warn_of_degenerate(&whole, &degenerate)?;
     let forest = Forest {
         device: device::choose(&config.device)?.device,
         config,

@@ -1,4 +1,5 @@
-//! The settings of a run that the command line or a TOML file gives; the others keep their defaults. Numbers of options.
+//! The settings of a run that the command line or a TOML file gives; the others keep their defaults. Also the parser of
+//! numeric options.
 
 use std::{fs, path::Path};
 

@@ -123,9 +123,10 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     };
     let path = trainer.folder.path().display().to_string();
     let folder = trainer.folder.path().to_owned();
-    let log = |interval| Log::open(&folder.join("monitor.csv"), true)?.in_background(interval);
-    let monitor = args.monitor.map(log);
-    let monitor = monitor.transpose()?;
+    let monitor = match args.monitor {
+        Some(interval) => Some(Log::open(&folder.join("monitor.csv"), true)?.in_background(interval)?),
+        None => None,
+    };
     let recording = args.profiling.start(trainer.device())?;
     let outcome = trainer.run(&stop)?;
     if outcome == Outcome::Stopped {
@@ -174,7 +175,8 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = data::choose(&config, &usable)?;
     let split = data::split(&config, &data)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
@@ -190,7 +192,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     introduce(&config, &data, &split, &chosen, &folder)?;
-    open::warn_of_degenerate(&whole)?;
+    open::warn_of_degenerate(&whole, &degenerate)?;
     for note in notes {
         eprintln!("note: {note}");
     }
@@ -220,13 +222,14 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let config = config.clone();
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let whole = open::any(Path::new(&config.data))?;
-    let data = data::choose(&config, &whole)?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = data::choose(&config, &usable)?;
     let split = data::split(&config, &data)?;
     if !leads {
         return Trainer::resume(checkpoint, data, split, chosen, folder);
     }
     introduce(&config, &data, &split, &chosen, &folder)?;
-    open::warn_of_degenerate(&whole)?;
+    open::warn_of_degenerate(&whole, &degenerate)?;
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
     eprintln!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)

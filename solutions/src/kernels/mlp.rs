@@ -1,5 +1,4 @@
-//! Layers of linear+BN+ReLU: their shapes, and the choice between the fused form and the one that runs
-//! operator by operator.
+//! Layers of linear+BN+ReLU: their shapes, and the choice between the fused form and the one that runs operator by operator.
 
 use candle_core::{Result, Tensor, bail};
 

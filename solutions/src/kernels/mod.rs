@@ -2,9 +2,9 @@
 //! specification.
 //!
 //! A row is a point, so a batch of clouds is `[points of all clouds, channels]`; [`Clouds`] says which rows belong to
-//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU in f32, and with
-//! the feature `cuda` on a GPU, in f32, bf16 and fp16 ([`device`]). For other dtypes and with `plain`, candle's operators
-//! run, on candle's graph. [`backward`] is the backward pass of all.
+//! which cloud. [`Pass`] chooses the form. The fused form runs on the CPU in f32, and with the feature `cuda` on a GPU, in
+//! f32, bf16 and fp16 ([`device`]). For other dtypes and with `plain`, candle's operators run, on candle's graph.
+//! [`backward`] is the backward pass of all.
 //!
 //! Only this module records the output of a fused operator in training. If one of candle's operators comes between two fused
 //! ones, the gradient cannot pass it, and [`backward`] returns an error. [`with_backward`] and [`loss_by_candle`] record a

@@ -1,6 +1,5 @@
 // Steps of Adam and AdamW, SGD, LAMB and LARS over all parameters in one launch for TENSORS of them (LAMB and LARS: two), as
-// `multi_tensor.rs`. A launch has one block for each piece. Learning rate and number of the
-// step are parameters of the launch.
+// `multi_tensor.rs`. A launch has one block for each piece. Learning rate and number of the step are parameters of the launch.
 // Without fused multiply-add the weights are bit-identical to those of the CPU.
 // nvrtc: --fmad=false
 // Bound: Adam reads four and writes three values of each weight.
@@ -8,13 +7,12 @@
 
 // `AdamFactors` of steps.rs.
 struct AdamFactors {
-    float lr, size, first, root, keep1, beta2, keep2, eps, shrink, decay, gradient;
+    float lr, size, first, root, keep1, beta2, keep2, eps, shrink, decay;
 };
 
-// The factors of step `step`, which begins at 1. `factor` multiplies the gradients. One thread.
+// The factors of step `step`, which begins at 1. One thread.
 extern "C" __global__ void adam_factors(double lr, double beta1, double beta2, double eps, double weight_decay,
-                                        int decoupled, unsigned long long step, float factor, AdamFactors* f) {
-    f->gradient = factor;
+                                        int decoupled, unsigned long long step, AdamFactors* f) {
     double t = (double)step;
     double first = 1.0 - pow(beta1, t);
     f->lr = (float)lr;
@@ -36,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256) adam(const __grid_constant__ T
     Range range = range_of(piece, p);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         float w = p.w[i], m = p.m[i], v = p.v[i];
-        float g = p.g[i] * f.gradient + w * f.decay;
+        float g = p.g[i] + w * f.decay;
         m += (g - m) * f.keep1;
         v = v * f.beta2 + g * g * f.keep2;
         p.m[i] = m;
@@ -45,16 +43,15 @@ extern "C" __global__ void __launch_bounds__(256) adam(const __grid_constant__ T
     }
 }
 
-// The velocity is `m`. `factor` as for adam_factors.
+// The velocity is `m`.
 extern "C" __global__ void __launch_bounds__(256)
-    sgd(const __grid_constant__ Tensors tensors, const Piece* pieces, float lr, float momentum, float decay, int nesterov,
-        float factor) {
+    sgd(const __grid_constant__ Tensors tensors, const Piece* pieces, float lr, float momentum, float decay, int nesterov) {
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         float w = p.w[i];
-        float g = p.g[i] * factor + w * decay;
+        float g = p.g[i] + w * decay;
         float kept = p.m[i] * momentum + g;
         p.m[i] = kept;
         p.w[i] = w - (nesterov ? g + kept * momentum : kept) * lr;
@@ -77,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(256)
     double weights = 0.0, directions = 0.0;
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
         float w = p.w[i], m = p.m[i], v = p.v[i];
-        float g = p.g[i] * f.gradient;
+        float g = p.g[i];
         m += (g - m) * f.keep1;
         v = v * f.beta2 + g * g * f.keep2;
         p.m[i] = m;
@@ -126,16 +123,16 @@ extern "C" __global__ void __launch_bounds__(256)
     }
 }
 
-// Of each piece the sums of squares of its weights and of its gradients; sums `[pieces, 2]`. `factor` as for adam_factors.
+// Of each piece the sums of squares of its weights and of its gradients; sums `[pieces, 2]`.
 extern "C" __global__ void __launch_bounds__(256)
-    lars_norms(const __grid_constant__ Tensors tensors, const Piece* pieces, float factor, double* sums) {
+    lars_norms(const __grid_constant__ Tensors tensors, const Piece* pieces, double* sums) {
     __shared__ double scratch[WARP];
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
     Range range = range_of(piece, p);
     double weights = 0.0, gradients = 0.0;
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
-        float w = p.w[i], g = p.g[i] * factor;
+        float w = p.w[i], g = p.g[i];
         weights += (double)w * w;
         gradients += (double)g * g;
     }
@@ -150,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // LARS's step (optim/layerwise.rs); the velocity is `m`. Without `sums`, the ratio is 1 and nothing decays.
 extern "C" __global__ void __launch_bounds__(256)
     lars_apply(const __grid_constant__ Tensors tensors, const Piece* pieces, double lr, double momentum, double decay,
-               double trust, float factor, const double* sums) {
+               double trust, const double* sums) {
     __shared__ double scratch[WARP];
     Piece piece = pieces[blockIdx.x];
     Parameter p = tensors.of[piece.tensor];
@@ -163,7 +160,7 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     float size = (float)(lr * ratio), shrink = sums ? (float)decay : 0.0f, keep = (float)momentum;
     for (unsigned long long i = range.from + threadIdx.x; i < range.to; i += blockDim.x) {
-        float w = p.w[i], next = p.m[i] * keep + (p.g[i] * factor + w * shrink) * size;
+        float w = p.w[i], next = p.m[i] * keep + (p.g[i] + w * shrink) * size;
         p.m[i] = next;
         p.w[i] = w - next;
     }

@@ -137,9 +137,14 @@ impl PointNet {
         pass: &Pass,
         ready: &mut dyn FnMut(usize, Tensor) -> Result<()>,
     ) -> Result<()> {
-        kernels::backward(loss, pass, &mut |var, gradient| {
-            self.places.get(&var.id()).map_or(Ok(()), |&i| ready(i, gradient))
-        })
+        kernels::backward(
+            loss,
+            pass,
+            &mut |var, gradient| match self.places.get(&var.id()) {
+                Some(&i) => ready(i, gradient),
+                None => Ok(()),
+            },
+        )
     }
 
     /// The number of trainable values.

@@ -15,7 +15,8 @@ use super::{AllReduce, Collective, Place, measure::Seconds};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
-    /// Creates a group of links to all processes, which sum tensors on GPUs by NCCL if `use_nccl` says so. Every rank makes the same calls in the same order.
+    /// Creates a group of links to all processes. They sum tensors on GPUs by NCCL after `use_nccl` has returned true. Every
+    /// rank makes the same calls in the same order.
     ///
     /// # Errors
     /// Returns the engine's error if it cannot create another group.

@@ -8,15 +8,14 @@ use canopy_data::{
 
 use super::{Category, Config, Target};
 
-/// The part of the data set that the configuration selects, without the clouds that have no extent.
+/// The part of `usable`, a data set whose clouds have an extent ([`Dataset::with_extent`]), that the configuration selects.
 ///
 /// # Errors
-/// Returns an error if it has fewer than two species, or a species of which no cloud has an extent.
-pub fn choose(config: &Config, whole: &Dataset) -> Result<Dataset> {
-    let usable = whole.with_extent()?;
+/// Returns an error if it has fewer than two species, or a species of which no cloud is in `usable`.
+pub fn choose(config: &Config, usable: &Dataset) -> Result<Dataset> {
     let data = usable.subset(&config.species, config.min_points)?;
     let all: Vec<usize> = (0..usable.len()).collect();
-    for (species, count) in usable.species.iter().zip(species_counts(&usable, &all)) {
+    for (species, count) in usable.species.iter().zip(species_counts(usable, &all)) {
         ensure!(
             count > 0 || config.target != Target::Species || !data.species.contains(species),
             "{}: the clouds of '{species}' have no extent: add trees of it, or choose other --species",
@@ -111,8 +110,9 @@ mod tests {
             ..Config::default()
         };
         let oaks: Vec<usize> = (0..8).map(|i| 3 * i + 1).collect();
-        assert_eq!(choose(&config, &set(&oaks)).unwrap().len(), 16);
-        let said = choose(&Config::default(), &set(&oaks)).unwrap_err().to_string();
+        let (usable, _) = set(&oaks).with_extent().unwrap();
+        assert_eq!(choose(&config, &usable).unwrap().len(), 16);
+        let said = choose(&Config::default(), &usable).unwrap_err().to_string();
         assert!(said.contains("the clouds of 'oak' have no extent"), "{said}");
     }
 }

@@ -62,8 +62,9 @@ pub(super) fn collate(config: &Config, data: &Dataset) -> Collate {
     }
 }
 
-/// The predictions of `model` for the records of a part, by a `pass` of [`Pass::eval`]. The clouds as the network sees them, the
-/// number of samples of each, the batch size and the threads of the loader are those of `config`. After every batch, `each` gets the number of clouds so far, and may end the evaluation by an error.
+/// Predicts the records of a part with `model`, in a `pass` of [`Pass::eval`]. `config` gives the clouds as the network sees
+/// them, the number of samples of each, the batch size and the loader's threads. After each batch, `each` gets the number of
+/// clouds so far; its error ends the evaluation.
 pub fn predict<T: Task>(
     task: &T,
     model: &PointNet,

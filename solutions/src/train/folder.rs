@@ -36,8 +36,8 @@ impl RunFolder {
     /// The file with the effective configuration.
     pub const CONFIG: &str = "config.toml";
 
-    /// Creates the folder of a new run. An existing folder must not contain a checkpoint. The metrics of a run
-    /// that ended before its first checkpoint, for example because the disk was full, and TensorBoard's events are removed: it cannot be resumed.
+    /// Creates the folder of a new run. An existing folder must not contain a checkpoint. Without one, a
+    /// run cannot be resumed, so its metrics and TensorBoard's events are removed.
     ///
     /// # Errors
     /// Names the folder: it contains a run, another process writes to it, or it cannot be created.

@@ -83,7 +83,8 @@ impl Optimizer for MasterWeights {
             let key = format!("{name}.master");
             let master = inner.remove(&key);
             let master = master.with_context(|| format!("the optimizer's state has no tensor {key}"))?;
-            var.set(&master).with_context(|| format!("tensor {key}"))?;
+            var.set(&master.to_device(var.device())?)
+                .with_context(|| format!("tensor {key}"))?;
         }
         inner.retain(|name, _| !name.ends_with(".master"));
         self.inner.load_state(&inner)

@@ -86,8 +86,21 @@ pub fn mean_loss(steps: &mut dyn Iterator<Item = Result<(OnDevice, u64)>>) -> Re
 }
 
 #[cfg(test)]
-#[test]
-fn a_tensor_of_several_elements_is_refused() {
-    let two = Tensor::zeros(2, DType::F32, &candle_core::Device::Cpu).expect("a tensor");
-    assert!(OnDevice::new(&two).is_err());
+mod tests {
+    use candle_core::Device;
+
+    use super::*;
+
+    #[test]
+    fn sums_and_products_are_read_in_one_wait_and_only_a_scalar_is_accepted() {
+        let number = |value: f32| OnDevice::new(&Tensor::new(value, &Device::Cpu).unwrap()).unwrap();
+        let before = OnDevice::waits();
+        assert_eq!(OnDevice::read_all(&[]).unwrap(), Vec::<f64>::new());
+        let sum = number(1.5).plus(&number(2.0)).unwrap().times(2.0).unwrap();
+        assert_eq!(OnDevice::waits(), before);
+        assert_eq!(OnDevice::read_all(&[sum, number(4.0)]).unwrap(), [7.0, 4.0]);
+        assert_eq!(OnDevice::waits(), before + 1);
+        let two = Tensor::zeros(2, DType::F32, &Device::Cpu).unwrap();
+        assert!(OnDevice::new(&two).is_err());
+    }
 }

@@ -144,7 +144,7 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Points per cloud", trainer.config.points_text()),
         ("Parameters", HumanCount(parameters).to_string()),
     ];
-    facts.extend(trainer.precision_told().map(|told| ("Precision", told)));
+    facts.extend(trainer.precision_description().map(|told| ("Precision", told)));
     facts.extend([
         ("Device", trainer.device_name().to_owned()),
         ("CPU", machine::processor()),

@@ -199,7 +199,7 @@ impl Trainer {
     }
 
     /// Describes the run's precision and loss scale for users; `None` for fp32 without a loss scale.
-    pub fn precision_told(&self) -> Option<String> {
+    pub fn precision_description(&self) -> Option<String> {
         let format = self.config.precision.description(&self.device, self.config.plain);
         let scale = self.scaler.as_ref().map(|s| {
             let skipped = self.progress.left_out.1;

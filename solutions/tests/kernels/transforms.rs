@@ -49,7 +49,9 @@ fn network(k: usize, lengths: &[usize], dtype: DType) -> Result<Outcome> {
         assert!(real(i / k) || *g == 0.0, "gradient {g} of padding at {i}");
     }
     // It shifts all clouds alike, which the next layer's batch norm takes back: its gradient is 0, apart from rounding.
-    all.retain(|(name, _)| name != "beta1");
+    let at = all.iter().position(|(name, _)| name == "beta1").unwrap();
+    let (_, beta) = all.remove(at);
+    assert!(beta.iter().all(|g| g.abs() < 1e-4), "{beta:?}");
     all.push(("loss".to_owned(), flat(&loss)));
     all.push(("logits".to_owned(), flat(&logits)));
     all.extend(running(&layers));
@@ -58,15 +60,15 @@ fn network(k: usize, lengths: &[usize], dtype: DType) -> Result<Outcome> {
 
 #[test]
 fn every_operator_matches_plain_and_padding_is_in_no_statistic_no_maximum_and_no_gradient() {
-    for (k, lengths) in [
-        (3, &[300; 3][..]),
-        (16, &[200; 3]),
-        (7, &[301; 3]),
-        (5, &[300, 1, 270, 9]),
-        (16, &[40, 12, 33]),
-        (5, &[6; 3]),
+    for (k, lengths, bound) in [
+        (3, &[300; 3][..], 3e-4),
+        (16, &[200; 3], 3e-4),
+        (7, &[301; 3], 3e-4),
+        (5, &[300, 1, 270, 9], 2e-4),
+        (16, &[40, 12, 33], 2e-4),
+        (5, &[6; 3], 2e-4),
     ] {
         let [fused, plain] = [DType::F32, DType::F64].map(|dtype| network(k, lengths, dtype).unwrap());
-        assert_close(&format!("k {k}, {lengths:?}"), &fused, &plain, 3e-4);
+        assert_close(&format!("k {k}, {lengths:?}"), &fused, &plain, bound);
     }
 }

@@ -145,10 +145,10 @@ fn ran(dir: &Path, words: &str, code: i32) -> (String, String) {
     (out, err)
 }
 
-/// One thing that must be true: `out TEXT` and `err TEXT` are printed, `not TEXT` is not; the value at a pointer into JSON on
-/// standard output is that of `json POINTER VALUE`, has the entries of `count POINTER N`, or the value that `same NAME POINTER`
-/// had before, and not that of `other NAME POINTER`; `near A B MOST` is how far two numbers are apart, and `ratio A B LOW HIGH` is
-/// their quotient, where a number is written, at a pointer or a name; `file PATH TEXT` is in a file of `lines PATH N`; the files of `equal PATH PATH` have the same bytes; `none PATH` does not exist.
+/// One thing that must be true. In what a command printed: `out TEXT`, `err TEXT`, `not TEXT`. In JSON on standard output:
+/// `json POINTER VALUE`, `count POINTER N`; `same NAME POINTER` and `other NAME POINTER` compare with the value of that name.
+/// Of two numbers, each written out, at a pointer or a name: `near A B MOST` is their difference, `ratio A B LOW HIGH` their
+/// quotient. In files: `file PATH TEXT`, `lines PATH N`, `equal PATH PATH` (the same bytes), `none PATH` (does not exist).
 fn check(dir: &Path, verb: &str, rest: &str, (out, err): (&str, &str), kept: &mut HashMap<String, Value>) {
     let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
     let at = |pointer: &str| {

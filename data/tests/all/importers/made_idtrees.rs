@@ -34,15 +34,18 @@ fn idtrees() -> TempDir {
     d
 }
 
-/// Boxes of 4 m by 4 m at 4 m north: names, and how far east.
+/// Boxes of 4 m by 4 m at 4 m north: names, how far east, and how far their third corner is moved east.
 fn crowns(root: &Path, boxes: &str) {
     fs::create_dir_all(root.join("ITC")).unwrap();
     let table = dbase::TableWriterBuilder::new().add_character_field("indvdID".try_into().unwrap(), 80);
     let mut writer = shapefile::Writer::from_path(root.join("ITC/train_SITE.shp"), table).unwrap();
     for one in boxes.split(',') {
         let (id, east) = one.split_once(' ').unwrap();
-        let (x, y) = (500_000.0 + east.parse::<f64>().unwrap(), 4_000_004.0);
-        let corners = [(x, y), (x, y + 4.0), (x + 4.0, y + 4.0), (x + 4.0, y), (x, y)];
+        let (east, moved) = east.split_once(' ').unwrap_or((east, "0"));
+        let [east, moved] = [east, moved].map(|metres| metres.parse::<f64>().unwrap());
+        let (x, y) = (500_000.0 + east, 4_000_004.0);
+        let corner = (x + 4.0 + moved, y + 4.0);
+        let corners = [(x, y), (x, y + 4.0), corner, (x + 4.0, y), (x, y)];
         let ring = PolygonRing::Outer(corners.map(|(x, y)| Point::new(x, y)).to_vec());
         let mut record = dbase::Record::default();
         record.insert("indvdID".into(), dbase::FieldValue::Character(Some(id.into())));
@@ -90,7 +93,7 @@ fn a_damaged_plot_two_labels_and_missing_ground_are_errors() {
         formats::write(&las, &plot, &formats::Options::default()).unwrap();
     };
     type Damage<'a> = &'a dyn Fn(&Path);
-    let cases: [(Damage, &str); 4] = [
+    let cases: [(Damage, &str); 6] = [
         (
             &|root| text(root, "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing"),
             "SITE_2.las",
@@ -107,6 +110,14 @@ fn a_damaged_plot_two_labels_and_missing_ground_are_errors() {
             &|root| text(root, "ITC/train_SITE.shp", "no shapes"),
             "train_SITE.shp",
         ),
+        (
+            &|root| crowns(root, "T1 3,T2 12 1"),
+            "crown T2: expected an upright box",
+        ),
+        (
+            &|root| crowns(root, "T1 3,T2 12 NaN"),
+            "crown T2: expected an upright box",
+        ),
     ];
     for (damage, part) in cases {
         let d = idtrees();
@@ -114,6 +125,22 @@ fn a_damaged_plot_two_labels_and_missing_ground_are_errors() {
         let error = import(&KINDS[0], d.path(), &Options::default()).err().unwrap();
         assert_contains(&error, &[part]);
     }
+}
+
+#[test]
+fn a_damaged_plot_is_left_out_on_request() {
+    let d = idtrees();
+    text(d.path(), "RemoteSensing/LAS/SITE_2.las", "LASF and then nothing");
+    let options = Options {
+        skip_damaged: true,
+        ..Options::default()
+    };
+    let found = import(&KINDS[0], d.path(), &options).unwrap();
+    assert_eq!(found.trees.len(), 2);
+    let [damaged] = &found.report.damaged[..] else {
+        panic!("{:?}", found.report)
+    };
+    assert!(damaged.path.ends_with("SITE_2.las"), "{damaged:?}");
 }
 
 proptest::proptest! {

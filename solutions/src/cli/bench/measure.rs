@@ -23,7 +23,7 @@ pub type Times = Vec<[f64; 4]>;
 /// Half the size of the box of the points: as high as a tree, in the unit sphere.
 const BOX: [f32; 3] = [0.29, 0.29, 0.91];
 
-/// Rounds of so many queued steps look at the memory, which waits for the device.
+/// In rounds of at least this many queued steps, the memory in use is read, which waits for the device.
 const COUNTED: usize = 100;
 
 /// Network, optimizer and batch, ready for rounds.

@@ -23,7 +23,8 @@ use super::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
+folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); \
+a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 

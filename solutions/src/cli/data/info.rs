@@ -103,12 +103,16 @@ const DEGENERATE: &str =
 /// A set of shards. All clouds are decoded.
 fn set(path: &Path, data: &Dataset) -> Result<Value> {
     let progress = Progress::new("counting points");
-    let count = |i: usize| -> Result<u64> {
+    let look = |i: usize| -> Result<(u64, Option<String>)> {
         progress.one(data.len())?;
-        Ok(data.cloud(i)?.len() as u64)
+        let cloud = data.cloud(i)?;
+        Ok((
+            cloud.len() as u64,
+            cloud.check_extent().err().map(|e| e.to_string()),
+        ))
     };
-    let points: Result<Vec<u64>> = (0..data.len()).into_par_iter().map(count).collect();
-    let mut points = points?;
+    let found: Result<Vec<_>> = (0..data.len()).into_par_iter().map(look).collect();
+    let (mut points, whys): (Vec<u64>, Vec<Option<String>>) = found?.into_iter().unzip();
     drop(progress);
     points.sort_unstable();
     let [least, median, most] = match &points[..] {
@@ -116,9 +120,9 @@ fn set(path: &Path, data: &Dataset) -> Result<Value> {
         points => [points[0], points[points.len() / 2], points[points.len() - 1]],
     };
     let mut degenerate = Vec::new();
-    for i in data.degenerate()? {
-        if let Err(why) = data.cloud(i)?.check_extent() {
-            degenerate.push(json!({"file": data.records[i].source, "why": why.to_string()}));
+    for (record, why) in data.records.iter().zip(whys) {
+        if let Some(why) = why {
+            degenerate.push(json!({"file": record.source, "why": why}));
         }
     }
     Ok(json!({

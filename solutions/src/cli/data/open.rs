@@ -35,9 +35,8 @@ pub fn any(path: &Path) -> Result<Dataset> {
     )
 }
 
-/// Warns of the clouds of `data` without extent, which no command trains on or evaluates.
-pub fn warn_of_degenerate(data: &Dataset) -> Result<()> {
-    let degenerate = data.degenerate()?;
+/// Warns of the clouds `degenerate` of `data`, which have no extent: no command trains on them or evaluates them.
+pub fn warn_of_degenerate(data: &Dataset, degenerate: &[usize]) -> Result<()> {
     for &i in degenerate.iter().take(NAMED) {
         let TreeRecord { tree, source, .. } = &data.records[i];
         if let Err(e) = data.cloud(i)?.check_extent() {

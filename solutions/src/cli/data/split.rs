@@ -62,17 +62,21 @@ type Part = (String, Vec<usize>);
 /// Shows a split.
 pub fn run(args: &Args) -> Result<()> {
     let whole = open::any(&args.path)?;
-    let data = whole.with_extent()?.subset(&args.species, args.min_points)?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = usable.subset(&args.species, args.min_points)?;
     let (parts, warnings) = parts(args, &data)?;
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
-    open::warn_of_degenerate(&whole)?;
+    open::warn_of_degenerate(&whole, &degenerate)?;
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
     if args.json {
-        let part = |(name, records): &Part| json!({"part": name, "scans": records.len(), "plots": plots(&data, records), "species": by_species(&data, records)});
+        let part = |(name, records): &Part| {
+            json!({"part": name, "scans": records.len(), "plots": plots(&data, records),
+                "species": by_species(&data, records)})
+        };
         let parts: Vec<Value> = parts.iter().map(part).collect();
         return show(
             &json!({"data": data.name, "digest": data.digest, "seed": args.seed, "parts": parts, "warnings": warnings}),

@@ -47,14 +47,10 @@ pub fn run(args: &Args) -> Result<()> {
             of_set(&open::any(path)?, args.points, &mut shown)?;
             continue;
         }
-        let cloud = formats::read(path)?;
+        let cloud = formats::sample(path, args.points, 0)?;
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
-        shown.push((
-            name.to_string_lossy().into_owned(),
-            None,
-            thinned(&cloud, args.points),
-        ));
+        shown.push((name.to_string_lossy().into_owned(), None, cloud));
     }
     let clouds = shown.iter().map(|(title, species, cloud)| ViewCloud {
         title: title.clone(),
@@ -86,14 +82,10 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
         progress.at(shown.len(), 0)?;
         let species = &data.species[record.species];
         let title = format!("{species}, {}", record.tree);
-        shown.push((title, Some(species.clone()), thinned(&data.cloud(i)?, points)));
+        let cloud = data.cloud(i)?;
+        let mut kept = sample::random(cloud.len(), points, 0);
+        kept.sort_unstable();
+        shown.push((title, Some(species.clone()), cloud.select(&kept)));
     }
     Ok(())
-}
-
-/// At most `points` points of `cloud`, at random and in its order.
-fn thinned(cloud: &Cloud, points: usize) -> Cloud {
-    let mut kept = sample::random(cloud.len(), points, 0);
-    kept.sort_unstable();
-    cloud.select(&kept)
 }

@@ -55,7 +55,7 @@ impl Input {
         }
         ensure!(
             self.label.is_some(),
-            "{}: the run was trained with --categories, which a point file does not tell; give a data set",
+            "{}: the run was trained with --categories, which a point file does not contain: give a data set",
             self.name
         );
         config.category_of(self.record()).map(Some)

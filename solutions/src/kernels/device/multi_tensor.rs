@@ -145,29 +145,34 @@ impl MultiTensor {
     pub fn sgd(&self, [w, g, v]: [&[&Tensor]; 3], s: &SgdStep) -> Result<()> {
         let table = Table::new([Some(w), Some(g), Some(v), None])?;
         let [lr, momentum, weight_decay] = [s.lr, s.momentum, s.weight_decay].map(|v| v as f32);
-        let more = args![lr, momentum, weight_decay, s.nesterov, 1.0_f32];
-        table.launch(&self.0, STEPS, "sgd", &more)
+        table.launch(
+            &self.0,
+            STEPS,
+            "sgd",
+            &args![lr, momentum, weight_decay, s.nesterov],
+        )
     }
 
     /// One step of LARS (You, Gitman, Ginsburg 2017), of weights, gradients and velocities.
     pub fn lars(&self, [w, g, v]: [&[&Tensor]; 3], s: &LarsStep) -> Result<()> {
         let table = Table::new([Some(w), Some(g), Some(v), None])?;
-        let (factor, blocks) = (1.0_f32, table.blocks());
-        let sums = s.adapted.then(|| self.0.output(&[blocks, 2], DType::F64));
-        let sums = sums.transpose()?;
+        let sums = match s.adapted {
+            true => Some(self.0.output(&[table.blocks(), 2], DType::F64)?),
+            false => None,
+        };
         if let Some(sums) = &sums {
-            table.launch(&self.0, STEPS, "lars_norms", &args![factor, sums])?;
+            table.launch(&self.0, STEPS, "lars_norms", &args![sums])?;
         }
         let sums = sums.as_ref();
-        let more = args![s.lr, s.momentum, s.weight_decay, s.trust, factor, sums];
+        let more = args![s.lr, s.momentum, s.weight_decay, s.trust, sums];
         table.launch(&self.0, STEPS, "lars_apply", &more)
     }
 
     /// The factors of Adam's formula, which one thread computes.
     fn factors(&self, s: &AdamStep) -> Result<Tensor> {
-        let factors = self.0.output(&[11], DType::F32)?;
+        let factors = self.0.output(&[10], DType::F32)?;
         let numbers = args![s.lr, s.beta1, s.beta2, s.eps, s.weight_decay];
-        let more = args![s.decoupled, s.step, 1.0_f32, &factors];
+        let more = args![s.decoupled, s.step, &factors];
         self.0.launch(
             STEPS,
             "adam_factors",

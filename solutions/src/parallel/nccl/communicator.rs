@@ -104,15 +104,10 @@ impl Communicator {
                 .context("NCCL creates no id")?;
         }
         let ranks: Vec<(bool, Vec<u8>)> = gather_json(links, &(device.is_cuda(), id.0.to_vec()))?;
-        let without = ranks.iter().position(|(on_gpu, _)| !on_gpu);
-        let library = match (library, without) {
-            (Some(library), None) => library,
-            _ if !ranks.iter().any(|(on_gpu, _)| *on_gpu) => return Ok(None),
-            _ => bail!(
-                "rank {} has no GPU, but another rank has one: NCCL needs a GPU for each rank. Start as many ranks on each node as \
-                 it has GPUs, or train with --device cpu",
-                without.unwrap_or(rank)
-            ),
+        let on_gpu: Vec<bool> = ranks.iter().map(|(on_gpu, _)| *on_gpu).collect();
+        let agreed = agree(&on_gpu)?;
+        let Some(library) = library.filter(|_| agreed) else {
+            return Ok(None);
         };
         id.0.copy_from_slice(&ranks[0].1);
 

@@ -67,7 +67,7 @@ impl Library {
         }
     }
 
-    /// Returns what `status` means if it is no success, with NCCL's last words on it.
+    /// Returns an error unless `status` is success: its meaning, and NCCL's last error message.
     ///
     /// # Safety
     /// `comm` is a communicator of this library, or null.

@@ -66,21 +66,29 @@ impl EngineFile {
             micro: file.train_micro_batch_size_per_gpu.map(usize::from),
             accumulation: file.gradient_accumulation_steps.map(usize::from),
         };
-        file.optimizer.map_or(Ok(()), |own| out.optimizer(own))?;
-        file.scheduler.map_or(Ok(()), |own| out.scheduler(own))?;
+        if let Some(optimizer) = file.optimizer {
+            out.optimizer(optimizer)?;
+        }
+        if let Some(scheduler) = file.scheduler {
+            out.scheduler(scheduler)?;
+        }
         out.precision(&file.fp16, &file.bf16)?;
         out.zero(&file.zero_optimization)?;
-        out.set(file.gradient_clipping.map(|norm| ("clip", norm)));
-        out.set(file.steps_per_print.map(|steps| ("steps-per-print", steps.get())));
-        out.set(file.wall_clock_breakdown.map(|on| ("wall-clock-breakdown", on)));
+        if let Some(norm) = file.gradient_clipping {
+            out.set("clip", norm);
+        }
+        if let Some(steps) = file.steps_per_print {
+            out.set("steps-per-print", steps.get());
+        }
+        if let Some(on) = file.wall_clock_breakdown {
+            out.set("wall-clock-breakdown", on);
+        }
         Ok(out)
     }
 
-    /// Sets options; a later value replaces an earlier one.
-    fn set<V: Into<Value>>(&mut self, options: impl IntoIterator<Item = (&'static str, V)>) {
-        let options = options.into_iter();
-        self.settings
-            .extend(options.map(|(option, value)| (option.to_owned(), value.into())));
+    /// Sets an option; a later value replaces an earlier one.
+    fn set(&mut self, option: &str, value: impl Into<Value>) {
+        self.settings.insert(option.to_owned(), value.into());
     }
 
     /// DeepSpeed's Adam is AdamW unless `adam_w_mode` is false.
@@ -94,13 +102,11 @@ impl EngineFile {
                 // torch.optim.AdamW has a default of its own.
                 let usual = if decoupled && of.torch_adam { 0.01 } else { 0.0 };
                 let [beta1, beta2] = of.betas.unwrap_or([0.9, 0.999]);
-                self.set([
-                    ("learning-rate", of.lr.unwrap_or(1e-3)),
-                    ("beta1", beta1),
-                    ("beta2", beta2),
-                    ("eps", of.eps.unwrap_or(1e-8)),
-                    ("weight-decay", of.weight_decay.unwrap_or(usual)),
-                ]);
+                self.set("learning-rate", of.lr.unwrap_or(1e-3));
+                self.set("beta1", beta1);
+                self.set("beta2", beta2);
+                self.set("eps", of.eps.unwrap_or(1e-8));
+                self.set("weight-decay", of.weight_decay.unwrap_or(usual));
                 self.notes.extend(match lower {
                     "lamb" => Some(LAMB.to_owned()),
                     "adam" if decoupled => Some(ADAM_IS_ADAMW.to_owned()),
@@ -114,17 +120,15 @@ impl EngineFile {
             }
             "sgd" => {
                 let of: Sgd = read(params, at)?;
-                self.set([
-                    ("learning-rate", of.lr.unwrap_or(1e-3)),
-                    ("momentum", of.momentum),
-                    ("weight-decay", of.weight_decay),
-                ]);
-                self.set([("nesterov", of.nesterov)]);
+                self.set("learning-rate", of.lr.unwrap_or(1e-3));
+                self.set("momentum", of.momentum);
+                self.set("weight-decay", of.weight_decay);
+                self.set("nesterov", of.nesterov);
                 "sgd"
             }
             _ => bail!("optimizer.type is {kind:?}, expected \"Adam\", \"AdamW\", \"SGD\" or \"Lamb\""),
         };
-        self.set([("optimizer", name)]);
+        self.set("optimizer", name);
         Ok(())
     }
 
@@ -149,11 +153,13 @@ impl EngineFile {
                 "optimizer.params.lr is {old}, without effect: the scheduler's {peak} is {rate}"
             ));
         }
-        self.set(rate.map(|rate| ("learning-rate", rate)));
+        if let Some(rate) = rate {
+            self.set("learning-rate", rate);
+        }
         let schedule = Schedule::new(name, params).context("scheduler.params")?;
-        self.set([("schedule", schedule.to_string())]);
+        self.set("schedule", schedule.to_string());
         // These schedules have a warm-up of their own.
-        self.set([("warmup", 0.0)]);
+        self.set("warmup", 0.0);
         Ok(())
     }
 
@@ -177,9 +183,11 @@ impl EngineFile {
             (_, Some(true)) => ("bf16", Some(LossScaling::Off)),
             _ => ("fp32", None),
         };
-        self.set([("precision", precision)]);
-        self.set(scaling.as_ref().map(|_| ("master-weights", true)));
-        self.set(scaling.map(|scaling| ("loss-scale", scaling.to_string())));
+        self.set("precision", precision);
+        if let Some(scaling) = scaling {
+            self.set("master-weights", true);
+            self.set("loss-scale", scaling.to_string());
+        }
         Ok(())
     }
 
@@ -198,9 +206,15 @@ impl EngineFile {
             zero.offload_param.device == Place::None,
             "zero_optimization.offload_param: canopy keeps the parameters on the device; remove the key"
         );
-        self.set(zero.overlap_comm.map(|on| ("overlap", on)));
-        self.set((stage > 0).then_some(("zero", u32::from(stage))));
-        self.set(offload.then_some(("offload-optimizer", true)));
+        if let Some(on) = zero.overlap_comm {
+            self.set("overlap", on);
+        }
+        if stage > 0 {
+            self.set("zero", u32::from(stage));
+        }
+        if offload {
+            self.set("offload-optimizer", true);
+        }
         Ok(())
     }
 }
@@ -232,9 +246,11 @@ fn take_keys_without_a_setting(file: &mut Json, notes: &mut Vec<String>) -> Resu
         ensure!(take(file, key).is_none(), "{key}: {why}");
     }
     for (key, only) in &keys.only {
-        match take(file, key) {
-            Some(value) if value != *only => bail!("{key} is {value}: canopy can do this only with {only}"),
-            _ => {}
+        if let Some(value) = take(file, key) {
+            ensure!(
+                value == *only,
+                "{key} is {value}: canopy can do this only with {only}"
+            );
         }
     }
     let mut idle = [keys.no_effect, keys.unsupported].concat();

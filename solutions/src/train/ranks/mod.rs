@@ -3,7 +3,8 @@
 //!
 //! Every rank is a [`super::Trainer`] in the same loop. They go through the same plan, take their shares of each batch, and
 //! synchronise in batch norm, in the all-reduce of the gradients, and after each step. Rank 0, the thread or process whose
-//! [`super::Trainer::run`] returns the result, alone evaluates, saves and reports. Two groups of links carry this, so that gradients may be sent while batch norm sums.
+//! [`super::Trainer::run`] returns the result, alone evaluates, saves and reports. Two groups of links carry this, so that
+//! gradients may be sent while batch norm sums.
 
 mod control;
 mod ending;

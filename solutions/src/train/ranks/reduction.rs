@@ -107,8 +107,12 @@ impl Reduction {
                 }],
                 _ => (functions.buckets)(&each, functions.sizes),
             };
-            let units = || buckets.iter().map(|bucket| bucket.params.clone()).collect();
-            let shards = (zero > 0).then(|| shards(units())).transpose()?;
+            let shards = match zero {
+                0 => None,
+                _ => Some(shards(
+                    buckets.iter().map(|bucket| bucket.params.clone()).collect(),
+                )?),
+            };
             // The single bucket of stage 1 is complete only with the last gradient.
             let buckets = (buckets, functions.overlap && zero != 1);
             let reduce = if zero == 2 {
