@@ -48,10 +48,6 @@ fn network(k: usize, lengths: &[usize], dtype: DType) -> Result<Outcome> {
     for (i, g) in all[0].1.iter().enumerate() {
         assert!(real(i / k) || *g == 0.0, "gradient {g} of padding at {i}");
     }
-    // It shifts all clouds alike, which the next layer's batch norm takes back: its gradient is 0, apart from rounding.
-    let at = all.iter().position(|(name, _)| name == "beta1").unwrap();
-    let (_, beta) = all.remove(at);
-    assert!(beta.iter().all(|g| g.abs() < 1e-4), "{beta:?}");
     all.push(("loss".to_owned(), flat(&loss)));
     all.push(("logits".to_owned(), flat(&logits)));
     all.extend(running(&layers));
@@ -68,7 +64,21 @@ fn every_operator_matches_plain_and_padding_is_in_no_statistic_no_maximum_and_no
         (16, &[40, 12, 33], 2e-4),
         (5, &[6; 3], 2e-4),
     ] {
-        let [fused, plain] = [DType::F32, DType::F64].map(|dtype| network(k, lengths, dtype).unwrap());
+        let [mut fused, mut plain] =
+            [DType::F32, DType::F64].map(|dtype| network(k, lengths, dtype).unwrap());
+        // β of a channel whose maxima are all positive shifts every cloud alike, which the next batch norm takes back. Its
+        // gradient is 0, apart from rounding, so the bound is absolute.
+        let [f, p] = [&mut fused, &mut plain].map(|all| {
+            let at = all.iter().position(|(name, _)| name == "beta1").unwrap();
+            all.remove(at).1
+        });
+        let most = p.iter().fold(1.0_f64, |most, v| most.max(v.abs()));
+        for (f, p) in f.iter().zip(&p) {
+            assert!(
+                (f - p).abs() < bound * most,
+                "beta1, {lengths:?}: {f} instead of {p}"
+            );
+        }
         assert_close(&format!("k {k}, {lengths:?}"), &fused, &plain, bound);
     }
 }
