@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let whole = open::any(Path::new(&config.data))?;
     let (usable, degenerate) = whole.with_extent()?;
     let data = data::choose(&config, &usable)?;
-    open::warn_of_degenerate(&whole, &degenerate)?;
+    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     let data = match progress.head {
         None => data.relabel(&progress.species)?,
         Some(_) => data,
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let categories = config.categories_of(&data)?;
     let warn = |ids: &[u32]| progress.category_warning(&data, ids, &records);
     if let Some(warning) = categories.as_deref().and_then(warn) {
-        eprintln!("note: {warning}");
+        note!("note: {warning}");
     }
     let part = Part {
         name: &args.part,

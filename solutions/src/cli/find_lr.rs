@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let (usable, degenerate) = whole.with_extent()?;
     let data = data::choose(&config, &usable)?;
     let split = data::split(&config, &data)?;
-    open::warn_of_degenerate(&whole, &degenerate)?;
+    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     let forest = Forest {
         device: device::choose(&config.device)?.device,
         config,

@@ -136,7 +136,7 @@ pub fn main() -> ExitCode {
     };
     result.unwrap_or_else(|e| {
         if e.is::<data::progress::Stopped>() {
-            eprintln!("{e}");
+            note!("{e}");
             return ExitCode::from(stop::STOPPED);
         }
         let closed = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
@@ -145,9 +145,9 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         let message = format!("{e:#}");
-        eprintln!("error: {message}");
+        note!("error: {message}");
         if Failure::of(&message) == Failure::OutOfMemory {
-            eprintln!("{OUT_OF_MEMORY}");
+            note!("{OUT_OF_MEMORY}");
         }
         ExitCode::FAILURE
     })

@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut log = args.out.as_deref().map(|p| Log::open(p, false)).transpose()?;
     let mut watch = Watch::new()?;
     if let Some(reason) = &watch.no_gpu {
-        eprintln!("no GPU: {reason}; monitoring the CPU");
+        note!("no GPU: {reason}; monitoring the CPU");
     }
     let mut taken = 0;
     // CPU utilisation is over the time since the sample before, so the first sample needs some time.
@@ -64,7 +64,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             if args.json {
                 say!("{}", serde_json::to_string(sample)?);
             } else {
-                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample)?);
+                say!("{}  {:<12}  {}", sample.timestamp, sample.bus_id, values(sample));
             }
         }
         taken += 1;
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
     }
     if let Some(path) = &args.out {
-        eprintln!("{taken} samples written to {}", path.display());
+        note!("{taken} samples written to {}", path.display());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -84,10 +84,18 @@ pub fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// The values that a device reports.
-fn values(sample: &Sample) -> Result<String> {
-    let fields = serde_json::to_value(sample)?;
-    let fields = fields.as_object().into_iter().flatten();
-    let known = fields.filter(|(name, value)| *name != "seconds" && value.is_number());
-    let known = known.map(|(name, value)| format!("{} {value}", name.replace('_', " ")));
-    Ok(known.collect::<Vec<_>>().join(" · "))
+fn values(sample: &Sample) -> String {
+    let all = [
+        (sample.use_percent, "% busy"),
+        (sample.memory_used_mib, "MiB used"),
+        (sample.memory_total_mib, "MiB in all"),
+        (sample.power_w, "W"),
+        (sample.clock_mhz, "MHz"),
+        (sample.memory_clock_mhz, "MHz memory"),
+        (sample.temperature_c, "°C"),
+    ];
+    let known = all
+        .iter()
+        .filter_map(|(value, unit)| Some(format!("{:.0} {unit}", (*value)?)));
+    known.collect::<Vec<_>>().join(" · ")
 }

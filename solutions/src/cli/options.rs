@@ -20,6 +20,7 @@ pub fn at_least(least: usize) -> impl Fn(&str) -> Result<usize, String> + Clone 
 pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone {
     move |text| match text.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
+        _ if most < 1e6 => Err(format!("expected a number from {least} up to {most}")),
         _ => Err(format!("expected a number from {least} up to {most:e}")),
     }
 }

@@ -31,7 +31,7 @@ impl Profiling {
             return Ok(None);
         }
         if self.nvtx && cfg!(not(feature = "nvtx")) {
-            eprintln!("no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`");
+            note!("no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`");
         }
         profile::start(device, self.nvtx).map(Some)
     }
@@ -47,8 +47,8 @@ pub fn finish(recording: Option<Recording>, folder: &Path, name: &str) -> Result
     };
     let timeline = profile::stop(recording)?;
     profiled::write(folder, &timeline, name)?;
-    eprintln!("\n{}", Summary::of(&timeline).text(12));
-    eprintln!(
+    note!("\n{}", Summary::of(&timeline).text(12));
+    note!(
         "written: {}. trace.json opens in https://ui.perfetto.dev or https://www.speedscope.app",
         folder.display()
     );

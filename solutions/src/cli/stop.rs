@@ -70,7 +70,7 @@ fn install(message: &'static str) -> Result<Arc<AtomicBool>> {
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
         if !message.is_empty() {
-            eprintln!("{message}");
+            note!("{message}");
         }
     })
     .context("the handler of Ctrl-C cannot be installed")?;

@@ -58,7 +58,9 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
         say!("{value:#}");
         return Ok(());
     }
-    for (name, value) in value.as_object().context("not an object")? {
+    let fields = value.as_object().context("not an object")?;
+    let width = fields.keys().map(String::len).max().unwrap_or(0).max(16);
+    for (name, value) in fields {
         let name = name.replace('_', " ");
         match value {
             Value::Null => {}
@@ -68,7 +70,7 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
                 say!("{name}");
                 of_objects(rows).print()?;
             }
-            value => say!("{name:<16} {}", cell(value)),
+            value => say!("{name:<width$} {}", cell(value)),
         }
     }
     Ok(())

@@ -102,7 +102,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     if let Some(processes) = processes {
         #[cfg(feature = "nccl")]
         if collective::connect(&mut **processes, args.collective, trainer.device())? && leads {
-            eprintln!("gradients are summed by NCCL");
+            note!("gradients are summed by NCCL");
         }
         processes.stop_by(stop.clone());
         trainer.join(&**processes)?;
@@ -116,7 +116,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     }
     trainer.functions = RankFunctions {
         rank_0_has_stalled: |why| {
-            eprintln!("error: {why}");
+            note!("error: {why}");
             std::process::exit(1);
         },
         ..RankFunctions::default()
@@ -130,7 +130,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     let recording = args.profiling.start(trainer.device())?;
     let outcome = trainer.run(&stop)?;
     if outcome == Outcome::Stopped {
-        eprintln!("stopped; a checkpoint is saved. Resume with\n  canopy train --resume {path}");
+        note!("stopped; a checkpoint is saved. Resume with\n  canopy train --resume {path}");
     }
     let code = (outcome == Outcome::Stopped).then(stop::code);
     profiling::finish(recording, &folder.join("profile"), &path)?;
@@ -140,10 +140,10 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         return Ok(ExitCode::from(stop::code()));
     }
     if let Some(line) = trainer.rank_stats.line() {
-        eprintln!("{line}");
+        note!("{line}");
     }
     if let Some(memory) = trainer.rank_stats.memory.filter(|_| trainer.config.zero > 0) {
-        eprintln!("{}", memory.line());
+        note!("{}", memory.line());
     }
     let command = format!("canopy train --config {path}/config.toml");
     let report = summary::finish(&mut trainer, &command)?;
@@ -191,14 +191,14 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     }
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
+    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     introduce(&config, &data, &split, &chosen, &folder)?;
-    open::warn_of_degenerate(&whole, &degenerate)?;
     for note in notes {
-        eprintln!("note: {note}");
+        note!("note: {note}");
     }
     let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
-        eprintln!("note: {warning}");
+        note!("note: {warning}");
     }
     Ok(trainer)
 }
@@ -228,10 +228,10 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     if !leads {
         return Trainer::resume(checkpoint, data, split, chosen, folder);
     }
+    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     introduce(&config, &data, &split, &chosen, &folder)?;
-    open::warn_of_degenerate(&whole, &degenerate)?;
     let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
-    eprintln!("resuming after {epoch} epochs and {batch} batches");
+    note!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)
 }
 
@@ -245,12 +245,10 @@ fn introduce(
     let most = split.train.len();
     if config.batch > most {
         let batch = config.batch;
-        eprintln!(
-            "note: --batch {batch} is more than the {most} training clouds, so each step has all of them"
-        );
+        note!("note: --batch {batch} is more than the {most} training clouds, so each step has all of them");
     }
     if config.zero > 0 && config.ranks == 1 {
-        eprintln!("note: --zero {} changes nothing with one rank", config.zero);
+        note!("note: --zero {} changes nothing with one rank", config.zero);
     }
     let points = config.points_text();
     let mut line = format!(
@@ -266,16 +264,16 @@ fn introduce(
             line += &format!(" · ZeRO {}", config.zero);
         }
     }
-    eprintln!("{line}");
+    note!("{line}");
     let [train, validation, test] = split.parts().map(|(_, records)| records.len());
-    eprintln!(
+    note!(
         "{}: {} scans of {} species ({train} train, {validation} validation, {test} test)",
         data.name,
         train + validation + test,
         data.species.len()
     );
     if config.target != Target::Species {
-        eprintln!(
+        note!(
             "target: {} ({}), predicted by {}; at least {:.0} % of each tree is visible",
             config.target,
             config.target.unit(),
@@ -284,14 +282,14 @@ fn introduce(
         );
     }
     if let Some(reason) = &chosen.reason {
-        eprintln!("running on the CPU: {reason}");
+        note!("running on the CPU: {reason}");
     }
     for warning in &split.warnings {
-        eprintln!("note: {warning}");
+        note!("note: {warning}");
     }
     if let Some(description) = config.precision.description(&chosen.device, config.plain) {
-        eprintln!("precision: {description}");
+        note!("precision: {description}");
     }
-    eprintln!("writing to {}", folder.path().display());
+    note!("writing to {}", folder.path().display());
     Ok(())
 }

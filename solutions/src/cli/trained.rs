@@ -74,7 +74,7 @@ impl Trained {
         };
         model.from_map(&tensors, &source.display().to_string())?;
         if let Some(description) = format.description(&device, config.plain) {
-            eprintln!("precision: {description}");
+            note!("precision: {description}");
         }
         Ok(Self {
             pass: Pass::eval().plain(config.plain).lowered(format.lowering(&device)),

@@ -63,7 +63,7 @@ fn compiled(device: &CudaDevice, name: &str) -> Result<String> {
     }
     let ptx = compile(name, text, options)?;
     if let Err(e) = keep(&path, &ptx) {
-        eprintln!("warning: {} is compiled again next time: {e}", path.display());
+        note!("warning: {} is compiled again next time: {e}", path.display());
     }
     Ok(ptx)
 }

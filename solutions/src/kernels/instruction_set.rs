@@ -99,7 +99,7 @@ impl InstructionSet {
             Ok("avx2") => Self::Avx2,
             Ok("avx512") | Err(_) => Self::Avx512,
             Ok(other) => {
-                eprintln!("{VARIABLE}: expected base, avx2 or avx512, found '{other}'; it is ignored");
+                note!("{VARIABLE}: expected base, avx2 or avx512, found '{other}'; it is ignored");
                 Self::Avx512
             }
         }

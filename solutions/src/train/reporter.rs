@@ -117,7 +117,7 @@ impl Reporter {
             text += &format!(", other {:.2} ms a step", 1e3 * other / steps);
         }
         self.last_line = (Instant::now(), step);
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| note!("{text}"));
     }
 
     /// Shows a row of the metrics, and writes its events.
@@ -141,7 +141,7 @@ impl Reporter {
             validated += &format!(", {} steps skipped", row.left_out);
         }
         if !std::io::stderr().is_terminal() {
-            eprintln!(
+            note!(
                 "epoch {}/{}: loss {:.3}, {} {:.1} %{validated}, {:.0} clouds/s, {:.1} s",
                 row.epoch,
                 self.epochs,

@@ -30,7 +30,7 @@ const LOOKED_AT: usize = 64;
 pub fn built_in() -> Result<Dataset> {
     let grown = builtin::load(&builtin::Config::default(), &cache_folder(), &|done, total| {
         if done == 0 {
-            eprintln!("generating the built-in forest of {total} scans (once; it is cached)");
+            note!("generating the built-in forest of {total} scans (once; it is cached)");
         }
     })?;
     Ok(grown.0)

@@ -194,3 +194,15 @@ fn after_a_full_disk_at_the_first_checkpoint_the_same_command_works() {
     let rows = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
     assert_eq!(rows.lines().count(), 4);
 }
+
+/// A message that cannot be printed is lost, and the run goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_ends_without_standard_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, run) = (tiny_forest(dir.path(), 24), dir.path().join("run"));
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = train(&data, &run, "--epochs 1").stderr(full).status().unwrap();
+    assert!(status.success(), "{status}");
+    assert!(run.join("report.html").is_file());
+}

@@ -166,9 +166,11 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
         // The step in fp32, measured in the same rounds, if the format is another one.
         "fp32_total_ms": is_low.then(|| of_part(&fp32, 3)),
         "forward_ms": of_part(&ours, 0),
-        "backward_ms": of_part(&ours, 1),
-        "optimizer_ms": of_part(&ours, 2),
+        "backward_ms": train.then(|| of_part(&ours, 1)),
+        "optimizer_ms": train.then(|| of_part(&ours, 2)),
         "total_ms": total,
+        // How near the step is to the bound; 1 is the bound.
+        "share_of_bound": bound.as_ref().and_then(|bound| Some(bound["ms"].as_f64()? / total)),
         "all_totals_ms": ours.iter().map(|step| step[3]).collect::<Vec<_>>(),
         "clouds_per_second": options.batch as f64 / total * 1e3,
         // The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.

@@ -65,7 +65,10 @@ pub struct Args {
 /// Steps of one rank and of several.
 #[derive(Default, Serialize)]
 struct Found {
+    /// What the ranks are.
     name: String,
+    model: Kind,
+    points: usize,
     /// The step of one rank, with the batch of one rank and with that of all: the baselines.
     one_ms: f64,
     one_strong_ms: f64,
@@ -181,6 +184,8 @@ impl Work<'_> {
         let one = |batch| -> Result<f64> { Ok(1e3 * self.train(1, batch, true, Start::Threads)?.step) };
         Ok(Found {
             name,
+            model: self.args.model,
+            points: self.args.points,
             one_ms: one(self.args.batch)?,
             one_strong_ms: one(self.largest)?,
             processor: machine::processor(),

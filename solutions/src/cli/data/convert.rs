@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
             Ok(written) => points += written,
             Err(e) if !is_folder || e.is::<Stopped>() => return Err(e),
             Err(e) => {
-                eprintln!("error: {e:#}");
+                note!("error: {e:#}");
                 failed += 1;
             }
         }
@@ -125,7 +125,7 @@ fn one(
         progress(done as usize, total)
     })?;
     for warning in reader.warnings() {
-        eprintln!("warning: {}: {warning}", from.display());
+        note!("warning: {}: {warning}", from.display());
     }
     Ok(points)
 }

@@ -97,20 +97,20 @@ pub fn run(args: &Args) -> Result<()> {
     let notes = plan.notes.clone();
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(&plan.name));
     let (path, trees) = (args.path.display(), plan.trees());
-    eprintln!("{path}: {}, {trees} trees to read", kind.name);
-    notes.iter().for_each(|note| eprintln!("  {note}"));
+    note!("{path}: {}, {trees} trees to read", kind.name);
+    notes.iter().for_each(|note| note!("  {note}"));
     let progress = Progress::new("importing");
     let (report, digest) = import::to_shards(plan, kind, &options, &out, &mut |done, total| {
         progress.at(done, total)
     })?;
     drop(progress);
-    report.damaged.iter().for_each(|d| eprintln!("left out: {d}"));
+    report.damaged.iter().for_each(|d| note!("left out: {d}"));
     report
         .warnings()
         .iter()
-        .for_each(|warning| eprintln!("warning: {warning}"));
+        .for_each(|warning| note!("warning: {warning}"));
     report.degenerate.iter().for_each(|d| {
-        eprintln!("warning: {d}; `canopy train` leaves it out: remove the file, or scan the tree again")
+        note!("warning: {d}; `canopy train` leaves it out: remove the file, or scan the tree again")
     });
     let data = shard::open(&out).with_context(|| format!("opening what was written to {}", out.display()))?;
     let all: Vec<usize> = (0..data.len()).collect();

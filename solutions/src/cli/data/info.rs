@@ -12,7 +12,7 @@ use canopy_data::{
     shard,
 };
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{import::files, progress::Progress};
 use crate::cli::table::show;
@@ -51,11 +51,11 @@ pub fn run(args: &Args) -> Result<()> {
                 if i > 0 {
                     say!();
                 }
-                show(&value, false)?;
+                show(&with_extents(&value), false)?;
             }
             Err(e) => {
                 failed += 1;
-                eprintln!("error: {e:#}");
+                note!("error: {e:#}");
                 values.push(json!({"path": path, "error": format!("{e:#}")}));
             }
         }
@@ -65,6 +65,23 @@ pub fn run(args: &Args) -> Result<()> {
     }
     ensure!(failed == 0, "{failed} of {} could not be read", args.paths.len());
     Ok(())
+}
+
+/// The value with a line for each axis of its bounds.
+fn with_extents(value: &Value) -> Value {
+    let mut shown = Map::new();
+    for (name, field) in value.as_object().into_iter().flatten() {
+        match serde_json::from_value::<[[f64; 3]; 2]>(field.clone()) {
+            Ok([low, high]) if name == "bounds" => {
+                for (i, axis) in ["x", "y", "z"].into_iter().enumerate() {
+                    let text = format!("{:.3} to {:.3} ({:.3})", low[i], high[i], high[i] - low[i]);
+                    shown.insert(axis.to_owned(), text.into());
+                }
+            }
+            _ => drop(shown.insert(name.clone(), field.clone())),
+        }
+    }
+    shown.into()
 }
 
 fn one(path: &Path, check: bool) -> Result<Value> {
@@ -80,7 +97,7 @@ fn one(path: &Path, check: bool) -> Result<Value> {
 fn file(path: &Path, check: bool) -> Result<Value> {
     let info = formats::info(path, check)?;
     for warning in &info.warnings {
-        eprintln!("warning: {}: {warning}", path.display());
+        note!("warning: {}: {warning}", path.display());
     }
     let mut notes = Vec::new();
     if !info.decoded {

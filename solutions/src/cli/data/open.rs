@@ -30,22 +30,34 @@ pub fn any(path: &Path) -> Result<Dataset> {
     canopy_data::open(
         path,
         &cache_folder(),
-        &mut |line| eprintln!("{line}"),
+        &mut |line| note!("{line}"),
         &mut |done, total| progress.at(done, total),
     )
 }
 
-/// Warns of the clouds `degenerate` of `data`, which have no extent: no command trains on them or evaluates them.
-pub fn warn_of_degenerate(data: &Dataset, degenerate: &[usize]) -> Result<()> {
-    for &i in degenerate.iter().take(NAMED) {
-        let TreeRecord { tree, source, .. } = &data.records[i];
-        if let Err(e) = data.cloud(i)?.check_extent() {
-            eprintln!("warning: tree {tree} ({source}) is left out: {e}");
+/// Warns of the clouds `degenerate` of `data`, which have no extent: no command trains on them or evaluates them. Those that
+/// the options leave out anyway are not named: of other species than `species`, or with fewer than `min_points`.
+pub fn warn_of_degenerate(
+    data: &Dataset,
+    degenerate: &[usize],
+    species: &[String],
+    min_points: usize,
+) -> Result<()> {
+    let mut named = Vec::new();
+    for &i in degenerate {
+        let cloud = data.cloud(i)?;
+        if cloud.len() >= min_points && species.contains(&data.species[data.records[i].species]) {
+            named.push((&data.records[i], cloud));
         }
     }
-    if degenerate.len() > NAMED {
-        let more = degenerate.len() - NAMED;
-        eprintln!("warning: {more} more clouds without extent are left out; `canopy data import` names all");
+    for (TreeRecord { tree, source, .. }, cloud) in named.iter().take(NAMED) {
+        if let Err(e) = cloud.check_extent() {
+            note!("warning: tree {tree} ({source}) is left out: {e}");
+        }
+    }
+    if named.len() > NAMED {
+        let more = named.len() - NAMED;
+        note!("warning: {more} more clouds without extent are left out; `canopy data import` names all");
     }
     Ok(())
 }
@@ -60,7 +72,7 @@ pub fn grown(config: &builtin::Config) -> Result<Dataset> {
     bar.finish_and_clear();
     let (data, warning) = loaded?;
     if let Some(warning) = warning {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
     Ok(data)
 }

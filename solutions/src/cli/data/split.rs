@@ -66,9 +66,9 @@ pub fn run(args: &Args) -> Result<()> {
     let data = usable.subset(&args.species, args.min_points)?;
     let (parts, warnings) = parts(args, &data)?;
     for warning in &warnings {
-        eprintln!("warning: {warning}");
+        note!("warning: {warning}");
     }
-    open::warn_of_degenerate(&whole, &degenerate)?;
+    open::warn_of_degenerate(&whole, &degenerate, &data.species, args.min_points)?;
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
@@ -146,6 +146,6 @@ fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {
     }
     let text = table.into_inner().context("the table")?;
     atomic::write(out, &text)?;
-    eprintln!("written: {}", out.display());
+    note!("written: {}", out.display());
     Ok(())
 }

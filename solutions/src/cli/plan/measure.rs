@@ -93,7 +93,7 @@ pub fn search(start: usize) -> Result<usize> {
         let said = result
             .as_ref()
             .map_or_else(ToString::to_string, |()| "fits".into());
-        eprintln!("batch {batch}: {said}");
+        note!("batch {batch}: {said}");
         result
     });
     found.map_err(|why| anyhow!("no batch from {start} down to 2 clouds runs on this machine: {why}"))

@@ -65,10 +65,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let inputs = inputs::all(&args.clouds)?;
     let unseen = |input: &&Input| matches!(input.category(config), Ok(Some(id)) if !seen.contains(&id));
     if let Some(input) = inputs.iter().find(unseen) {
-        eprintln!(
+        note!(
             "note: no training cloud has the categories ({:?}) of {}, and of perhaps more clouds: the embedding of these is \
              untrained, so expect worse predictions",
-            config.categories, input.name
+            config.categories,
+            input.name
         );
     }
     let recording = args.network.profiling.start(&trained.device)?;
@@ -113,7 +114,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "the prediction",
     )?;
     if failed > 0 {
-        eprintln!("{failed} of {} clouds could not be predicted", inputs.len());
+        note!("{failed} of {} clouds could not be predicted", inputs.len());
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
@@ -158,8 +159,8 @@ impl Predictor<'_> {
                             // The readers' errors name the file.
                             let text = format!("{error:#}");
                             match text.starts_with(&input.name) {
-                                true => eprintln!("error: {text}"),
-                                false => eprintln!("error: {}: {text}", input.name),
+                                true => note!("error: {text}"),
+                                false => note!("error: {}: {text}", input.name),
                             }
                             Ok(())
                         }

@@ -69,8 +69,8 @@ impl Shown<Vec<f32>> for ShownSpecies<'_> {
         Row {
             json,
             table: [
-                format!("{:<40}  {:<16}  {:>4}  {title}", "file", "species", "p"),
-                format!("{file:<40}  {predicted:<16}  {percent:>3.0}%  {last}"),
+                format!("{:<36}  {:<16}  {:>4}  {title}", "file", "species", "p"),
+                format!("{file:<36}  {predicted:<16}  {percent:>3.0}%  {last}"),
             ],
         }
     }
@@ -120,8 +120,8 @@ impl Shown<Forecast> for ShownNumber {
             json: json!({"file": input.name, "target": target, "unit": unit, "mean": f.mean,
                 "median": median, "lower": f.lower, "upper": f.upper, "level": LEVEL, "truth": truth}),
             table: [
-                format!("{:<40}  {column:>13}  {percent:>16}  {:>6}", "file", "true"),
-                format!("{file:<40}  {median:>13.2}  {interval:>16}  {known:>6}"),
+                format!("{:<36}  {column:>13}  {percent:>16}  {:>6}", "file", "true"),
+                format!("{file:<36}  {median:>13.2}  {interval:>16}  {known:>6}"),
             ],
         }
     }
@@ -180,7 +180,7 @@ impl Printer<'_> {
                 let begin = if self.rows == 0 { "{\"clouds\": [" } else { "" };
                 writeln!(out, "{begin}], \"{key}\": {value}}}")?;
             }
-            ("csv", Some(text)) => eprintln!("{text}"),
+            ("csv", Some(text)) => note!("{text}"),
             (_, text) => text.map_or(Ok(()), |text| writeln!(out, "{text}"))?,
         }
         Ok(())
@@ -209,7 +209,7 @@ fn columns(fields: &Value) -> Vec<(String, String)> {
 fn short(name: &str) -> String {
     let count = name.chars().count();
     match count {
-        0..=40 => name.to_owned(),
-        _ => format!("…{}", name.chars().skip(count - 39).collect::<String>()),
+        0..=36 => name.to_owned(),
+        _ => format!("…{}", name.chars().skip(count - 35).collect::<String>()),
     }
 }

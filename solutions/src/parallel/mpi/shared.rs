@@ -149,7 +149,7 @@ impl Shared {
                 life.receive()?;
                 life.waits(&operation)?;
                 if let Some(note) = life.unanswered() {
-                    eprintln!("note: {note}");
+                    note!("note: {note}");
                 }
                 if let Some(cause) = life.cause(waited, &operation) {
                     drop(life);
@@ -185,7 +185,7 @@ impl Shared {
         if told {
             thread::sleep(FAREWELL);
         } else {
-            eprintln!("error: {cause}");
+            note!("error: {cause}");
         }
         let mut life = self.lock();
         let _ = life.ends();

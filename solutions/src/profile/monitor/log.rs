@@ -63,7 +63,7 @@ impl Log {
             while !stopped.load(Ordering::Relaxed) {
                 let next = Instant::now() + interval;
                 if let Err(e) = self.add(&watch.sample()) {
-                    eprintln!("monitor: {e:#}; the log ends here");
+                    note!("monitor: {e:#}; the log ends here");
                     return;
                 }
                 pause(next, &stopped);

@@ -38,13 +38,16 @@ impl RankStats {
         let of_step = |sum: f64| sum / self.steps as f64;
         let mb = |traffic: Traffic| of_step(traffic.bytes as f64 / 1e6);
         let ms = |seconds: f64| of_step(1e3 * seconds);
+        let parameters = match self.parameters.bytes {
+            0 => String::new(),
+            _ => format!("{:.2} MB of parameters, ", mb(self.parameters)),
+        };
         (self.steps > 0).then(|| {
             format!(
-                "rank 0, per step: {:.1} ms; sent {:.2} MB of gradients, {:.2} MB of parameters, {:.2} MB for batch norm;\n\
+                "rank 0, per step: {:.1} ms; sent {:.2} MB of gradients, {parameters}{:.2} MB for batch norm;\n\
                  reduction of gradients {:.1} ms, {:.1} ms of it after the backward pass",
                 ms(self.seconds),
                 mb(self.gradients),
-                mb(self.parameters),
                 mb(self.others),
                 ms(self.communicating),
                 ms(self.waited)
@@ -110,11 +113,17 @@ impl RankMemory {
             let [weights, gradients, optimizer] = bytes.map(|b| format!("{:.2} MB", b as f64 / 1e6));
             format!("{weights} of weights, {gradients} of gradients, {optimizer} of optimizer state")
         };
+        let passing = match self.passing {
+            0 => String::new(),
+            bytes => format!(
+                " (and at most {:.2} MB that are gathered for a moment)",
+                bytes as f64 / 1e6
+            ),
+        };
         format!(
-            "rank 0 keeps, with {}: {} (and at most {:.2} MB that are gathered for a moment);\n{:>22}{}",
+            "rank 0 keeps, with {}: {}{passing};\n{:>22}{}",
             self.stage,
             mb(self.counted),
-            self.passing as f64 / 1e6,
             "predicted: ",
             mb(self.predicted)
         )
