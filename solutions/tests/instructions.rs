@@ -5,20 +5,20 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
-#[allow(dead_code)]
-#[path = "kernels/common.rs"]
-mod common;
+#[allow(dead_code, reason = "other tests use the rest")]
+#[path = "cases/mod.rs"]
+mod cases;
 
 use std::sync::{Mutex, PoisonError};
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device, Tensor, Var};
 use canopy::kernels::{Filter, FilterCounts, InstructionSet, Pass, filter_counts};
 use canopy::model::{Kind, PointNet, PointNetConfig};
 use canopy::optim::OptimConfig;
 use canopy::train::{Loss, short::Learner};
-use common::{
-    Outcome, Values, assert_same_bits, flat, layer, matches_plain, outcome, pass, random, stack, var,
-};
+use cases::{Case, assert_same_bits, flat, random, shared};
+
+type Outcome = Vec<Vec<f64>>;
 
 static TURN: Mutex<()> = Mutex::new(());
 
@@ -48,29 +48,36 @@ fn unchanged(what: &str, run: impl Fn() -> Outcome) -> Vec<FilterCounts> {
 }
 
 /// [`unchanged`], of layers before a maximum, in training and in evaluation. Returns what the last filter did in evaluation.
-fn layers_unchanged(x: &Tensor, layers: &[Values], clouds: usize, what: &str) -> FilterCounts {
-    let [_, mut did] = [true, false].map(|train| {
-        unchanged(&format!("{what}, train {train}"), || {
-            outcome(x, layers, Some(clouds), DType::F32, &pass(train, DType::F32)).unwrap()
-        })
+fn layers_unchanged(case: &Case, what: &str) -> FilterCounts {
+    let [_, mut did] = [Pass::train, |_, _| Pass::eval()].map(|pass| {
+        let pass = || pass(1, 0);
+        let what = format!("{what}, train {}", pass().train);
+        unchanged(&what, || case.on_cpu(DType::F32, &pass()))
     });
     did.pop().expect("one filter is available everywhere")
 }
 
-/// Values of each row and channel, from those and a random value.
-fn rows(count: usize, k: usize, value: impl Fn(usize, usize, f64) -> f64) -> Tensor {
-    let noise = flat(&random(3, &[count, k]));
-    let values = noise.iter().enumerate().map(|(i, &v)| value(i / k, i % k, v));
-    Tensor::from_vec(values.collect::<Vec<_>>(), (count, k), &Device::Cpu).unwrap()
+/// Layers of these widths over `clouds` clouds of `points` points; each coordinate is that of `value`, of its row, its channel and a random
+/// value.
+fn layers(widths: &[usize], [clouds, points]: [usize; 2], value: impl Fn(usize, usize, f64) -> f64) -> Case {
+    let mut case = shared(widths, (true, true), &vec![points; clouds]);
+    let k = widths[0];
+    for (i, v) in case.inputs[0].0.iter_mut().enumerate() {
+        *v = value(i / k, i % k, f64::from(*v)) as f32;
+    }
+    case
 }
 
-/// A layer 32 → 64 whose weights `change` has changed.
-fn weights(change: impl Fn(&mut [f64])) -> Values {
-    let mut l = layer(5, 32, 64, true);
-    let mut w = flat(&l.w);
-    change(&mut w);
-    l.w = Tensor::from_vec(w, (64, 32), &Device::Cpu).unwrap();
-    l
+/// One layer 32 → 64 over two clouds.
+fn one(value: impl Fn(usize, usize, f64) -> f64) -> Case {
+    layers(&[32, 64], [2, 300], value)
+}
+
+/// A layer 32 → 64 over three clouds whose weights `change` has changed.
+fn weights(change: impl Fn(&mut [f32])) -> Case {
+    let mut case = layers(&[32, 64], [3, 300], |_, _, v| v.max(0.0));
+    change(&mut case.inputs[1].0);
+    case
 }
 
 #[test]
@@ -83,19 +90,18 @@ fn random_rows() {
         (2, 17, 40, 33),
         (2, 50, 3, 33),
     ] {
-        let x = rows(clouds * points, k, |_, _, v| v.max(0.0));
-        let did = layers_unchanged(&x, &[layer(5, k, n, true)], clouds, &format!("k {k}, n {n}"));
+        let positive = layers(&[k, n], [clouds, points], |_, _, v| v.max(0.0));
+        let did = layers_unchanged(&positive, &format!("k {k}, n {n}"));
         assert_eq!(did.fallbacks, 0, "k {k}, n {n}");
         assert!(k < 128 || did.candidates_each() < 100.0, "{did:?}");
-        let deep = stack(5, &[k, 64, n], |_| true);
-        layers_unchanged(&random(4, &[clouds * points, k]), &deep, clouds, "two layers");
+        layers_unchanged(&layers(&[k, 64, n], [clouds, points], |_, _, v| v), "two layers");
     }
 }
 
 #[test]
 fn all_rows_equal() {
-    let equal = rows(600, 32, |_, c, _| 0.3 + 0.01 * c as f64);
-    let did = layers_unchanged(&equal, &[layer(5, 32, 64, true)], 2, "all rows equal");
+    let equal = one(|_, c, _| 0.3 + 0.01 * c as f64);
+    let did = layers_unchanged(&equal, "all rows equal");
     assert!(did.candidates >= 600 * 64, "all rows are candidates");
 }
 
@@ -112,63 +118,58 @@ fn ties_zeros_and_values_and_weights_of_any_size() {
         }
     };
     let twice = |r: usize, c: usize| (((r % 150) * 31 + c * 17) % 101) as f64 / 101.0;
-    let one = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
-    let mut inputs = vec![
+    let single = |r: usize, c: usize, v: f64| if r % 300 == c { v.abs() } else { 0.0 };
+    let magnitude = |r: usize, v: f64| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149);
+    let mut cases = vec![
         (
             "last bits".to_owned(),
-            rows(600, 32, |r, c, _| 0.3 + 0.01 * c as f64 + ulp(r, c)),
+            one(|r, c, _| 0.3 + 0.01 * c as f64 + ulp(r, c)),
         ),
-        ("near ties among few rows".into(), rows(600, 32, few)),
-        ("every row twice".into(), rows(600, 32, |r, c, _| twice(r, c))),
-        ("negative values".into(), random(3, &[600, 32])),
+        ("near ties among few rows".into(), one(few)),
+        ("every row twice".into(), one(|r, c, _| twice(r, c))),
+        ("negative values".into(), one(|_, _, v| v)),
         (
             "negative zeros".into(),
-            rows(600, 32, |_, _, v| if v < 0.0 { -0.0 } else { v }),
+            one(|_, _, v| if v < 0.0 { -0.0 } else { v }),
         ),
-        ("zeros".into(), rows(600, 32, |_, _, _| 0.0)),
-        ("one value a row".into(), rows(600, 32, one)),
-        (
-            "rows of all magnitudes".into(),
-            rows(600, 32, |r, _, v| v.max(0.0) * 2_f64.powi((r % 280) as i32 - 149)),
-        ),
+        ("zeros".into(), one(|_, _, _| 0.0)),
+        ("one value a row".into(), one(single)),
+        ("rows of all magnitudes".into(), one(|r, _, v| magnitude(r, v))),
     ];
     for power in [-149, -130, -100, -60, -40, -39, 39, 41, 60, 120, 126] {
-        let x = rows(600, 32, |_, _, v| v.max(0.0) * 2_f64.powi(power));
-        inputs.push((format!("2^{power}"), x));
+        cases.push((
+            format!("2^{power}"),
+            one(|_, _, v| v.max(0.0) * 2_f64.powi(power)),
+        ));
     }
     for odd in [1e7, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let value = |r, c, v: f64| if (r, c) == (37, 5) { odd } else { v.max(0.0) };
-        inputs.push((format!("one value of {odd}"), rows(600, 32, value)));
+        cases.push((format!("one value of {odd}"), one(value)));
     }
-    for (what, x) in inputs {
-        layers_unchanged(&x, &[layer(5, 32, 64, true)], 2, &what);
-    }
-
     let mut gamma = weights(|w| {
         w[32 * 7..32 * 9].fill(0.0);
         w[32 * 12..32 * 13].fill(-0.0);
     });
-    let values: Vec<f64> = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
-    gamma.gamma = Tensor::from_vec(values, 64, &Device::Cpu).unwrap();
-    let mut layers = vec![("columns of zeros, gamma of zero and below".to_owned(), gamma)];
+    gamma.inputs[2].0 = (0..64).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
+    cases.push(("columns of zeros, gamma of zero and below".into(), gamma));
     for power in [-140, -60, 60] {
-        let l = weights(|w| w[..32 * 3].iter_mut().for_each(|w| *w *= 2_f64.powi(power)));
-        layers.push((format!("weights of 2^{power}"), l));
+        let change = |w: &mut [f32]| w[..32 * 3].iter_mut().for_each(|w| *w *= 2_f32.powi(power));
+        cases.push((format!("weights of 2^{power}"), weights(change)));
     }
-    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        layers.push((format!("a weight of {odd}"), weights(|w| w[77] = odd)));
+    for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        cases.push((format!("a weight of {odd}"), weights(|w| w[77] = odd)));
     }
-    for (what, l) in layers {
-        layers_unchanged(&rows(900, 32, |_, _, v| v.max(0.0)), &[l], 3, &what);
+    for (what, case) in cases {
+        layers_unchanged(&case, &what);
     }
 }
 
 #[test]
 fn any_number_of_threads() {
-    let x = rows(6 * 700, 64, |_, _, v| v.max(0.0));
+    let case = layers(&[64, 100], [6, 700], |_, _, v| v.max(0.0));
     for threads in [1, 2, 3, 7] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let run = || layers_unchanged(&x, &[layer(5, 64, 100, true)], 6, "threads");
+        let run = || layers_unchanged(&case, "threads");
         pool.build().unwrap().install(run);
     }
 }
@@ -185,14 +186,13 @@ fn trained(kind: Kind) -> Outcome {
     let optimizer = OptimConfig::adamw().build(model.params()).unwrap();
     let mut learner = Learner::new(model, optimizer, Loss::CROSS_ENTROPY);
     let labels = Tensor::new(&[0_u32, 1, 2, 3, 4, 0, 1, 2], &Device::Cpu).unwrap();
-    let points = |step| random(step, &[8, 300, 3]).to_dtype(DType::F32).unwrap();
+    let points = |step| Tensor::from_vec(random(step, 8 * 300 * 3), (8, 300, 3), &Device::Cpu).unwrap();
     for step in 0..6 {
         learner.step((&points(step), &labels), 1e-2).unwrap();
     }
     let logits = learner.model.forward(&points(9), &Pass::eval()).unwrap().logits;
-    let params = learner.model.params().into_iter();
-    let mut all: Outcome = params.map(|(name, p)| (name, flat(&p))).collect();
-    all.push(("logits".to_owned(), flat(&logits)));
+    let mut all: Outcome = learner.model.params().iter().map(|(_, p)| flat(p)).collect();
+    all.push(flat(&logits));
     all
 }
 
@@ -206,21 +206,20 @@ fn a_training_with_a_filter_is_bit_identical_to_one_without() {
 
 /// Weights after three steps of AdamW.
 fn stepped() -> Vec<f64> {
-    let w = var(&random(40, &[37, 11]), DType::F32);
+    let tensor = |seed| Tensor::from_vec(random(seed, 37 * 11), (37, 11), &Device::Cpu).unwrap();
+    let w = Var::from_tensor(&tensor(40)).unwrap();
     let mut adam = OptimConfig::adamw()
         .build(vec![("w".to_owned(), w.clone())])
         .unwrap();
     for step in 0..3 {
-        let gradient = random(50 + step, &[37, 11]).to_dtype(DType::F32).unwrap();
-        adam.step(&[gradient], 1e-2).unwrap();
+        adam.step(&[tensor(50 + step)], 1e-2).unwrap();
     }
     flat(w.as_tensor())
 }
 
 #[test]
 fn every_instruction_set_matches_plain_and_the_wide_ones_are_bit_identical() {
-    let layers = stack(20, &[3, 19, 40, 67], |_| true);
-    let x = random(3, &[600, 3]);
+    let [whole, of_clouds] = [false, true].map(|max| shared(&[3, 19, 40, 67], (true, max), &[200; 3]));
     let (mut wide, mut adam) = (Vec::new(), Vec::new());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let before = InstructionSet::current();
@@ -231,13 +230,12 @@ fn every_instruction_set_matches_plain_and_the_wide_ones_are_bit_identical() {
         }
         set.choose();
         assert_eq!(InstructionSet::current(), set);
-        matches_plain(&x, &layers, None, 1e-4);
-        matches_plain(&x, &layers, Some(3), 1e-4);
+        whole.matches_plain(1e-4);
+        of_clouds.matches_plain(1e-4);
         adam.push(stepped());
         // The base set rounds each product before it adds it; the others do not, and add in the same order.
         if set > InstructionSet::Base {
-            let pass = pass(true, DType::F32);
-            wide.push(outcome(&x, &layers, Some(3), DType::F32, &pass).unwrap());
+            wide.push(of_clouds.on_cpu(DType::F32, &Pass::train(1, 0)));
         }
     }
     before.choose();

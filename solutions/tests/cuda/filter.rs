@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use candle_core::{DType, Result};
 
-use crate::cases::widest;
-use crate::common::{Case, Values, random};
+use crate::cases::{Case, Values, random, widest};
 use crate::emulated::{EmulatedGrid, Search};
 
 /// What the layer computes and what its search leaves, with room for `capacity` candidates; for as many as the operator has if none.

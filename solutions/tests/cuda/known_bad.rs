@@ -8,7 +8,7 @@ use grid::Source;
 use serde::Deserialize;
 
 use crate::cases::*;
-use crate::common::{Case, Values, each_in_parallel, errors, greatest};
+use crate::common::each_in_parallel;
 use crate::emulated::{EmulatedGrid, compile, device, folder};
 use crate::{filter, low_precision, optimizers};
 

@@ -9,7 +9,7 @@ use canopy::kernels::{Lowering, Operator, Pass, each};
 use canopy::model::Kind;
 use canopy::precision::{Autocast, BF16, FP16, Format, TF32, round_to};
 
-use crate::common::{Values, flat};
+use crate::cases::{Values, flat};
 use crate::emulated::EmulatedGrid;
 use crate::steps::{Run, evaluate};
 

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // a test may panic
 
+#[path = "../cases/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
 mod cases;
 mod common;
 mod emulated;

@@ -7,7 +7,7 @@ use canopy::kernels::device::{MultiTensor, TENSORS};
 use canopy::kernels::multi_tensor::{self, AdamStep, LarsStep, SgdStep};
 use canopy::optim::{LarsConfig, lars_step};
 
-use crate::common::*;
+use crate::cases::*;
 use crate::emulated::{EmulatedGrid, device};
 
 /// Values of a piece, as in multi_tensor.cuh.

@@ -8,8 +8,7 @@ use std::time::Duration;
 use candle_core::{DType, Device as Cpu, Error, Result};
 use canopy::kernels::{Pass, Share, SumOverRanks};
 
-use crate::cases::{LENGTHS, WIDTHS, layers};
-use crate::common::*;
+use crate::cases::{LENGTHS, WIDTHS, close, layers, random};
 use crate::emulated::{EmulatedGrid, device};
 
 /// The ways to the other rank, and from it.

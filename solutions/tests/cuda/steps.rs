@@ -10,7 +10,8 @@ use canopy::optim::{AdamConfig, OptimConfig};
 use canopy::precision::{Autocast, DynamicScaler, GradScaler, Precision};
 use canopy::train::{Loss, short::Learner};
 
-use crate::common::*;
+use crate::cases::{close, flat, greatest, random};
+use crate::common::report;
 use crate::emulated::{EmulatedGrid, device};
 
 const CLASSES: usize = 3;

@@ -1,14 +1,21 @@
 //! Errors, of shapes and of the backward pass.
 
-use candle_core::{DType, Device, Result, Tensor};
+use candle_core::{DType, Device, Result, Tensor, Var};
 use canopy::kernels::{self, Clouds, Pass};
 
-use crate::common::*;
+use crate::cases::*;
+
+/// Weight, γ and β of a layer of `k` inputs and 6 outputs.
+fn layer(k: usize) -> Vec<Var> {
+    let ones = |shape: Vec<usize>| Var::ones(shape, DType::F32, &Device::Cpu).unwrap();
+    layer_shapes(&[k, 6]).into_iter().map(ones).collect()
+}
 
 #[test]
 fn shapes_that_do_not_match_are_errors() {
-    let layers = build(&[layer(81, 4, 6, true)], DType::F32);
-    let mlp = as_mlp(&layers);
+    let layers = layer(4);
+    let norms = norms(&layers).unwrap();
+    let mlp = mlp(&layers, &norms, true);
     let t = |shape: &[usize]| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap();
     let lengths = |lengths: &[usize]| Clouds::Lengths(lengths.into());
     for pass in [Pass::train(1, 1), Pass::eval()] {
@@ -65,10 +72,11 @@ fn shapes_that_do_not_match_are_errors() {
 #[test]
 fn a_backward_pass_that_the_tape_does_not_have_is_an_error() {
     let pass = Pass::train(1, 1);
-    let x = random(83, &[5, 4]).to_dtype(DType::F32).unwrap();
+    let x = Tensor::from_vec(random(83, 20), (5, 4), &Device::Cpu).unwrap();
     let apply = |x: &Tensor, k| {
-        let layers = build(&[layer(82, k, 6, true)], DType::F32);
-        kernels::shared_mlp(x, &as_mlp(&layers), &pass).unwrap()
+        let layers = layer(k);
+        let norms = norms(&layers).unwrap();
+        kernels::shared_mlp(x, &mlp(&layers, &norms, true), &pass).unwrap()
     };
     let loss_of = |y: &Tensor, labels: [u32; 5]| {
         let labels = Tensor::new(&labels, &Device::Cpu).unwrap();

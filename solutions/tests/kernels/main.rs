@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used)] // a test may panic
 
 mod backward;
-mod common;
+#[path = "../cases/mod.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod cases;
 mod edges;
 mod multi_tensor;
 mod shared_mlp;

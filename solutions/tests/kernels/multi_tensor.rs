@@ -1,17 +1,14 @@
 //! Optimizer steps over many tensors: what `library` does not test, which compares every optimizer with PyTorch.
 
-use candle_core::{DType, Tensor, Var};
+use candle_core::{Device, Tensor, Var};
 use canopy::kernels::multi_tensor::{AdamStep, SgdStep, adam, global_norm, scaled, sgd};
 
-use crate::common::*;
+use crate::cases::{flat, random};
 
 /// Three tensors, two longer than a piece of work.
 fn tensors(seed: u64) -> Vec<Tensor> {
-    [&[40_000][..], &[3, 5], &[70_001]]
-        .iter()
-        .enumerate()
-        .map(|(i, shape)| random(seed + i as u64, shape).to_dtype(DType::F32).unwrap())
-        .collect()
+    let tensor = |(seed, n)| Tensor::new(random(seed, n), &Device::Cpu).unwrap();
+    (seed..).zip([40_000, 15, 70_001]).map(tensor).collect()
 }
 
 const SGD: SgdStep = SgdStep {

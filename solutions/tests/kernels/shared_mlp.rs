@@ -1,97 +1,113 @@
-//! Linear, batch norm, ReLU and max over points and over clouds.
+//! Linear, batch norm, ReLU and max over points and over clouds; and each other operator alone.
 
-use candle_core::{DType, Device, Tensor};
+use candle_core::DType;
+use canopy::kernels::Pass;
 
-use crate::common::*;
+use crate::cases::*;
 
-/// [`outcome`] of the fused operators in training.
-fn trained(x: &Tensor, layers: &[Values], clouds: Option<usize>) -> Outcome {
-    outcome(x, layers, clouds, DType::F32, &pass(true, DType::F32)).unwrap()
+/// The outcome of the fused operator in training.
+fn trained(case: &Case) -> Vec<Vec<f64>> {
+    case.on_cpu(DType::F32, &Pass::train(1, 0))
+}
+
+/// One layer with ReLU, with the maximum of each cloud if `max`.
+fn layer(k: usize, n: usize, max: bool, clouds: &[usize]) -> Case {
+    shared(&[k, n], (true, max), clouds)
 }
 
 #[test]
 fn layers_match_plain() {
-    // Rows, widths, whether there is a ReLU, clouds, and the tolerance.
-    type Case = (usize, &'static [usize], bool, Option<usize>, f64);
-    let cases: [Case; 16] = [
-        (600, &[3, 64], true, None, 3e-5),
-        (513, &[64, 128], true, None, 3e-5),
-        (777, &[20, 33], true, None, 3e-5),
-        (1000, &[17, 16], true, None, 3e-5),
-        (40, &[100, 130], true, None, 3e-5),
+    // Widths, whether there are a ReLU and a maximum, lengths of the clouds, and the tolerance.
+    type Sizes = (&'static [usize], (bool, bool), &'static [usize], f64);
+    let cases: [Sizes; 16] = [
+        (&[3, 64], (true, false), &[600], 3e-5),
+        (&[64, 128], (true, false), &[513], 3e-5),
+        (&[20, 33], (true, false), &[777], 3e-5),
+        (&[17, 16], (true, false), &[1000], 3e-5),
+        (&[100, 130], (true, false), &[40], 3e-5),
         // The variance of two rows may be close to 0, and 1/σ multiplies the rounding error.
-        (2, &[5, 7], true, None, 1e-3),
-        (700, &[9, 19], false, None, 3e-5),
-        (30, &[9, 19], false, None, 3e-5),
-        (640, &[9, 19], false, Some(5), 3e-5),
-        (1000, &[3, 64, 50, 128], true, None, 1e-4),
-        (1000, &[3, 64, 50, 128], true, Some(4), 1e-4),
-        (900, &[20, 70], true, Some(3), 5e-5),
-        (259, &[16, 64], true, Some(1), 5e-5),
-        (5, &[8, 40], true, Some(5), 5e-5),
-        (2060, &[64, 200], true, Some(2), 5e-5),
-        (42, &[3, 5], true, Some(7), 5e-5),
+        (&[5, 7], (true, false), &[2], 1e-3),
+        (&[9, 19], (false, false), &[700], 3e-5),
+        (&[9, 19], (false, false), &[30], 3e-5),
+        (&[9, 19], (false, true), &[128; 5], 3e-5),
+        (&[3, 64, 50, 128], (true, false), &[1000], 1e-4),
+        (&[3, 64, 50, 128], (true, true), &[250; 4], 1e-4),
+        (&[20, 70], (true, true), &[300; 3], 5e-5),
+        (&[16, 64], (true, true), &[259], 5e-5),
+        (&[8, 40], (true, true), &[1; 5], 5e-5),
+        (&[64, 200], (true, true), &[1030; 2], 5e-5),
+        (&[3, 5], (true, true), &[6; 7], 5e-5),
     ];
-    for (rows, widths, relu, clouds, tolerance) in cases {
-        println!("{rows} rows, {widths:?}, ReLU {relu}, clouds {clouds:?}");
-        let layers = stack(11, widths, |_| relu);
-        matches_plain(&random(3, &[rows, widths[0]]), &layers, clouds, tolerance);
+    for (widths, form, clouds, tolerance) in cases {
+        shared(widths, form, clouds).matches_plain(tolerance);
+    }
+}
+
+#[test]
+fn each_operator_matches_plain() {
+    for rows in [1, 2, 33, 1000] {
+        for case in [
+            linear_layer([rows, 70]),
+            entropy([rows, 5], false),
+            entropy([rows, 40], true),
+        ] {
+            case.matches_plain(1e-5);
+        }
+    }
+    for case in [
+        transformed(3),
+        transformed(33),
+        transformed(64),
+        penalty([1, 3]),
+        penalty([5, 64]),
+        plus_identity([3, 13]),
+        padding(60),
+    ] {
+        case.matches_plain(1e-5);
     }
 }
 
 #[test]
 fn gamma_of_zero_and_below_selects_the_same_points() {
-    let mut l = layer(31, 12, 48, true);
-    let gamma: Vec<f64> = (0..48).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
-    l.gamma = Tensor::from_vec(gamma, 48, &Device::Cpu).unwrap();
-    matches_plain(&random(5, &[900, 12]), std::slice::from_ref(&l), Some(3), 5e-5);
-    matches_plain(&random(5, &[900, 12]), &[l], None, 5e-5);
+    for max in [true, false] {
+        let mut case = layer(12, 48, max, &[300; 3]);
+        case.inputs[2].0 = (0..48).map(|c| [0.0, -0.7, 0.9][c % 3]).collect();
+        case.matches_plain(5e-5);
+    }
 }
 
 #[test]
 fn of_tied_points_the_first_takes_the_gradient() {
     // Every point of a cloud is there twice.
-    let half = random(6, &[1, 100, 8]);
-    let x = Tensor::cat(&[&half, &half], 1)
-        .unwrap()
-        .reshape((200, 8))
-        .unwrap();
-    let l = Values {
-        gamma: random(33, &[24]).abs().unwrap(),
-        ..layer(32, 8, 24, true)
-    };
-    matches_plain(&x, std::slice::from_ref(&l), Some(1), 5e-5);
-    let grads = trained(&x, &[l], Some(1));
-    let (_, dx) = grads.iter().find(|(name, _)| name == "x").unwrap();
-    let halves = dx.split_at(800);
-    assert!(halves.0.iter().zip(halves.1).any(|(a, b)| (a - b).abs() > 1e-6));
+    let mut case = layer(8, 24, true, &[200]);
+    case.inputs[0].0.copy_within(..800, 800);
+    case.inputs[2].0.iter_mut().for_each(|gamma| *gamma = gamma.abs());
+    case.matches_plain(5e-5);
+    let left = trained(&case);
+    let (first, second) = left[1].split_at(800);
+    assert!(first.iter().zip(second).any(|(a, b)| (a - b).abs() > 1e-6));
 }
 
 #[test]
 fn constant_channels_stay_finite_and_a_mean_far_from_zero_costs_no_digits() {
-    let x = (random(7, &[600, 6]) + 50.0).unwrap();
-    matches_plain(&x, &[layer(41, 6, 32, true)], None, 2e-2);
-    let constant = Tensor::ones((600, 6), DType::F64, &Device::Cpu).unwrap();
-    for clouds in [None, Some(4)] {
-        for (name, values) in trained(&constant, &[layer(42, 6, 32, true)], clouds) {
-            assert!(values.iter().all(|v| v.is_finite()), "{name}");
-        }
+    let mut far = layer(6, 32, false, &[600]);
+    far.inputs[0].0.iter_mut().for_each(|v| *v += 50.0);
+    far.matches_plain(2e-2);
+    for max in [true, false] {
+        let mut constant = layer(6, 32, max, &[150; 4]);
+        constant.inputs[0].0.fill(1.0);
+        assert!(trained(&constant).iter().flatten().all(|v| v.is_finite()));
     }
 }
 
 #[test]
 fn results_are_bit_identical_on_any_number_of_threads() {
-    let layers = stack(51, &[3, 64, 128, 300], |_| true);
-    let x = random(8, &[4000, 3]);
+    let widths = [3, 64, 128, 300];
+    let cases = [(true, &[500; 8][..]), (false, &[4000]), (false, &[40])]
+        .map(|(max, clouds)| shared(&widths, (true, max), clouds));
     let on = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .unwrap();
-        pool.install(|| {
-            let few = random(8, &[40, 3]);
-            [(&x, Some(8)), (&x, None), (&few, None)].map(|(x, clouds)| trained(x, &layers, clouds))
-        })
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| cases.each_ref().map(trained))
     };
     let one = on(1);
     for threads in [2, 3, 5] {

@@ -1,4 +1,4 @@
-//! Each operator with its inputs, as cases of the tests of operators and of known-bad kernels.
+//! Each operator with its inputs.
 
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::kernels::{
@@ -6,7 +6,7 @@ use canopy::kernels::{
     shared_mlp, shared_mlp_max, transform, without_padding,
 };
 
-use crate::common::*;
+use super::*;
 
 /// Values that every dtype holds exactly.
 fn exact(values: Vec<f32>) -> Vec<f32> {
@@ -117,7 +117,7 @@ fn batch_norm(gamma: &Var, beta: &Var, [mean, var]: [&[f32]; 2]) -> Result<Batch
 }
 
 /// The layers' output, then copies of their running statistics.
-fn with_running(y: Tensor, norms: &[BatchNorm]) -> Result<Vec<Tensor>> {
+pub fn with_running(y: Tensor, norms: &[BatchNorm]) -> Result<Vec<Tensor>> {
     let running = norms.iter().flat_map(|bn| [&bn.mean, &bn.var]);
     std::iter::once(Ok(y)).chain(running.map(|v| v.copy())).collect()
 }
@@ -159,29 +159,42 @@ pub fn layers((widths, max): ([usize; 3], bool), clouds: &[usize]) -> Case {
     shared(&widths, (true, max), clouds).within(Bound::close(1.0, 1e-4))
 }
 
+/// Batch norms of layers, of which `v` has weight, γ and β each.
+pub fn norms(v: &[Var]) -> Result<Vec<BatchNorm>> {
+    let norm = |v: &[Var]| {
+        let n = v[1].elem_count();
+        batch_norm(&v[1], &v[2], [&vec![0.1; n], &vec![1.5; n]])
+    };
+    v.chunks_exact(3).map(norm).collect()
+}
+
+/// The layers of `v`, as [`norms`], with ReLU or not.
+pub fn mlp<'a>(v: &'a [Var], norms: &'a [BatchNorm], relu: bool) -> Vec<MlpLayer<'a>> {
+    let layer = |(v, bn): (&'a [Var], &'a BatchNorm)| MlpLayer {
+        weight: v[0].as_tensor(),
+        bn,
+        relu,
+    };
+    v.chunks_exact(3).zip(norms).map(layer).collect()
+}
+
+/// Shapes of weight, γ and β of layers of these widths.
+pub fn layer_shapes(widths: &[usize]) -> Vec<Vec<usize>> {
+    let of_layer = |pair: &[usize]| [vec![pair[1], pair[0]], vec![pair[1]], vec![pair[1]]];
+    widths.windows(2).flat_map(of_layer).collect()
+}
+
 /// Layers of these widths, with ReLU or not, and with the maximum of each cloud or not. The inputs are the points, and weight, γ and β
 /// of each layer.
-fn shared(widths: &[usize], (relu, max): (bool, bool), clouds: &[usize]) -> Case {
-    let mut shapes = vec![vec![clouds.iter().sum(), widths[0]]];
-    for pair in widths.windows(2) {
-        shapes.extend([vec![pair[1], pair[0]], vec![pair[1]], vec![pair[1]]]);
-    }
+pub fn shared(widths: &[usize], (relu, max): (bool, bool), clouds: &[usize]) -> Case {
+    let points = vec![vec![clouds.iter().sum(), widths[0]]];
+    let shapes = [points, layer_shapes(widths)].concat();
     let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
     let sizes = format!("{clouds:?} points, {widths:?} channels, maximum: {max}");
     let clouds = Clouds::Lengths(clouds.into());
     Case::new("shared_mlp", sizes, &shapes, move |x, v, pass| {
-        let of_layers = v[1..].chunks_exact(3);
-        let norm = |v: &[Var]| {
-            let n = v[1].elem_count();
-            batch_norm(&v[1], &v[2], [&vec![0.1; n], &vec![1.5; n]])
-        };
-        let norms = of_layers.clone().map(norm).collect::<Result<Vec<_>>>()?;
-        let layers = of_layers.zip(&norms).map(|(v, bn)| MlpLayer {
-            weight: v[0].as_tensor(),
-            bn,
-            relu,
-        });
-        let layers: Vec<_> = layers.collect();
+        let norms = norms(&v[1..])?;
+        let layers = mlp(&v[1..], &norms, relu);
         let y = match max {
             true => shared_mlp_max(x, &layers, clouds.clone(), pass)?,
             false => shared_mlp(x, &layers, pass)?,
