@@ -64,9 +64,8 @@ pub use operators::each;
 pub use plain::{max_points, shared_layer};
 pub use pool::release_buffers;
 pub use ranks::{Share, SumOverRanks};
-pub use tape::{Reverse, backward};
+pub use tape::backward;
 pub use transform::{add_identity, orthogonality, transform};
-pub use values::{fill, release};
 
 /// How one pass over the network runs. Clones share one tape.
 #[derive(Clone, Debug)]
@@ -139,11 +138,6 @@ impl Pass {
 
     fn sums(&self) -> Option<&Arc<dyn SumOverRanks>> {
         self.share.as_ref().filter(|_| self.train)?.sums.as_ref()
-    }
-
-    /// Returns how many operators the pass has recorded on its tape.
-    pub fn recorded(&self) -> usize {
-        self.tape.as_ref().map_or(0, tape::Tape::len)
     }
 
     /// Returns an operator's output as a tensor, and records its backward pass on the tape.

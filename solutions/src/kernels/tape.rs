@@ -86,11 +86,6 @@ impl Tape {
             .map(Self)
     }
 
-    /// How many operators are recorded.
-    pub fn len(&self) -> usize {
-        lock(&self.0.list).len()
-    }
-
     /// Appends an operator whose tensors stay on their device, if any input requires a gradient.
     pub fn record(
         &self,
@@ -171,13 +166,13 @@ pub fn backward<E: From<Error>>(
         .into());
     }
     match Reverse::new(loss, pass)? {
-        Some(mut reverse) => reverse.down_to(0, ready),
+        Some(reverse) => reverse.run(ready),
         None => by_candle(loss, ready),
     }
 }
 
-/// A backward pass over the tape that stops where its caller wants.
-pub struct Reverse {
+/// A backward pass over the tape.
+struct Reverse {
     nodes: Vec<Node>,
     /// Gradients still being summed.
     partial: HashMap<TensorId, Gradient>,
@@ -190,7 +185,7 @@ impl Reverse {
     ///
     /// # Errors
     /// Returns an error if the device has no memory for a number.
-    pub fn new(loss: &Tensor, pass: &Pass) -> Result<Option<Self>, Error> {
+    fn new(loss: &Tensor, pass: &Pass) -> Result<Option<Self>, Error> {
         let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
         if !nodes.iter().any(|n| n.output.id() == loss.id()) {
             return Ok(None);
@@ -207,19 +202,12 @@ impl Reverse {
         }))
     }
 
-    /// Continues until only the first `operators` recorded operators are left ([`Pass::recorded`]). Calls `ready` as
-    /// [`backward`] does.
-    ///
-    /// # Errors
-    /// As [`backward`].
-    pub fn down_to<E: From<Error>>(
-        &mut self,
-        operators: usize,
+    /// Calls `ready` as [`backward`] does.
+    fn run<E: From<Error>>(
+        mut self,
         ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
     ) -> Result<(), E> {
-        while self.nodes.len() > operators
-            && let Some(node) = self.nodes.pop()
-        {
+        while let Some(node) = self.nodes.pop() {
             self.visit(node, ready)?;
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::{Deref, Range};
 
-use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, StorageRef, Tensor, Var, bail};
+use candle_core::{CpuStorage, DType, InplaceOp1, Layout, Result, Storage, StorageRef, Tensor, bail};
 
 use super::Pass;
 
@@ -97,36 +97,6 @@ impl InplaceOp1 for Open<'_> {
     }
 }
 
-/// Frees the numbers of `variable`, an f32 on the CPU. Until [`fill`] gives it new ones, only its shape may be used.
-///
-/// # Errors
-/// Returns an error for another dtype or another device.
-pub fn release(variable: &Var) -> Result<()> {
-    replace(variable, Vec::new())
-}
-
-/// Gives `variable`, an f32 on the CPU, the memory `numbers`: all tensors that share its memory see them.
-///
-/// # Errors
-/// Returns an error for another dtype, another device, or another number of elements.
-pub fn fill(variable: &Var, numbers: Vec<f32>) -> Result<()> {
-    if numbers.len() != variable.elem_count() {
-        let (found, shape) = (numbers.len(), variable.dims());
-        bail!("expected the numbers of a variable of shape {shape:?}, got {found}");
-    }
-    replace(variable, numbers)
-}
-
-fn replace(variable: &Var, numbers: Vec<f32>) -> Result<()> {
-    let numbers = Cell::new(numbers);
-    write(&[variable.as_tensor()], &|tensors| {
-        for (values, _) in tensors {
-            *values = numbers.take();
-        }
-    })
-    .map_err(|e| e.context("the memory of a variable is released and filled only as a whole"))
-}
-
 /// Whether the fused form runs: f32 on the CPU, and not switched off. Otherwise the plain form runs.
 pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
     !pass.is_plain() && tensors.iter().all(|t| is_fused(t))
@@ -135,26 +105,4 @@ pub(super) fn fused(pass: &Pass, tensors: &[&Tensor]) -> bool {
 /// Whether the fused operators accept a tensor.
 pub(super) fn is_fused(tensor: &Tensor) -> bool {
     tensor.device().is_cpu() && tensor.dtype() == DType::F32
-}
-
-#[cfg(test)]
-mod tests {
-    use candle_core::Device;
-
-    use super::*;
-
-    #[test]
-    fn a_filled_variable_has_its_numbers_also_in_tensors_that_share_them() {
-        let variable = Var::from_vec(vec![1f32, 2.0, 3.0], 3, &Device::Cpu).unwrap();
-        let shared = variable.as_detached_tensor();
-        release(&variable).unwrap();
-        write(&[variable.as_tensor()], &|all| assert_eq!(all[0].0.capacity(), 0)).unwrap();
-        assert!(Values::of(&shared).is_err());
-        assert_eq!(variable.dims(), [3]);
-        fill(&variable, vec![4.0, 5.0, 6.0]).unwrap();
-        assert_eq!(shared.to_vec1::<f32>().unwrap(), [4.0, 5.0, 6.0]);
-        assert!(fill(&variable, vec![1.0]).is_err());
-        let wide = Var::zeros(3, DType::F64, &Device::Cpu).unwrap();
-        assert!(release(&wide).is_err());
-    }
 }

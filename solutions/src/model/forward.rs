@@ -3,22 +3,9 @@
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::Tensor;
 
-use super::layers::{self, Dense};
+use super::layers;
 use super::{Output, PointNet};
 use crate::kernels::{self, Clouds, Pass};
-
-/// Runs a part of a forward pass.
-pub type Part<'a> = &'a mut dyn FnMut(usize) -> Result<()>;
-
-/// Runs all parts of a forward pass: calls its argument with the number of each, from 0.
-pub type RunParts<'a> = &'a mut dyn FnMut(Part) -> Result<()>;
-
-/// What one part of a forward pass leaves for the next.
-pub(super) struct Between {
-    pub x: Tensor,
-    clouds: Clouds,
-    transform: Option<Tensor>,
-}
 
 /// Layers of the shared MLP before the feature transform.
 const BEFORE_FEATURE_TRANSFORM: usize = 2;
@@ -57,69 +44,34 @@ impl PointNet {
         categories: Option<&[u32]>,
         pass: &Pass,
     ) -> Result<Output> {
-        self.forward_by(points, mask, categories, pass, &mut |part| {
-            (0..self.part_count()).try_for_each(part)
-        })
-    }
-
-    /// As [`PointNet::forward_with`], in parts: `run` calls its argument once with each of 0 to [`PointNet::part_count`], in
-    /// this order. A part needs its own parameters ([`PointNet::parts`]) and no others.
-    ///
-    /// # Errors
-    /// As [`PointNet::forward_with`], and those of `run`.
-    pub fn forward_by(
-        &self,
-        points: &Tensor,
-        mask: Option<&Tensor>,
-        categories: Option<&[u32]>,
-        pass: &Pass,
-        run: RunParts,
-    ) -> Result<Output> {
-        let mut between = self.start(points, mask, pass)?;
+        let (mut x, clouds) = self.rows(points, mask, pass)?;
         ensure!(
-            !pass.train || between.clouds.count() != 1 || pass.synchronised(),
+            !pass.train || clouds.count() != 1 || pass.synchronised(),
             "training needs at least 2 clouds in a batch, got 1: batch norm in the head would divide by a \
              variance of 0. Use a larger batch, or drop the epoch's last one if it has a single cloud"
         );
-        run(&mut |part| self.part(part, &mut between, categories, pass))?;
+        let mut feature_transform = None;
+        if let Some([input, feature]) = &self.transforms {
+            let t = input.forward(&x, &clouds, pass).context("input transform")?;
+            x = kernels::transform(&x, &t, &clouds, pass)?;
+            x = layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], &x, pass)?;
+            let t = feature.forward(&x, &clouds, pass).context("feature transform")?;
+            x = kernels::transform(&x, &t, &clouds, pass)?;
+            feature_transform = Some(t);
+        }
+        x = self.pooled(&x, &clouds, categories, pass)?;
+        for (i, layer) in self.head.iter().enumerate() {
+            x = layers::forward(std::slice::from_ref(layer), &x, pass)?;
+            x = kernels::dropout(&x, self.config.dropout, i as u64, pass)?;
+        }
         Ok(Output {
-            logits: between.x,
-            feature_transform: between.transform,
+            logits: self.classifier.forward(&x, pass)?,
+            feature_transform,
         })
     }
 
-    /// The number of parts of a forward pass.
-    pub fn part_count(&self) -> usize {
-        self.parts_before_max() + 1 + self.head.len() + 1
-    }
-
-    pub(super) fn parts_before_max(&self) -> usize {
-        self.transforms.as_ref().map_or(0, |_| 3)
-    }
-
-    /// The parameters of each part of a forward pass, as indices in [`PointNet::params`].
-    pub fn parts(&self) -> Vec<Vec<usize>> {
-        // What the names of each part's parameters begin with.
-        let up_to_max: &[&[&str]] = match self.transforms {
-            Some(_) => &[
-                &["input_transform."],
-                &["mlp.0.", "mlp.1."],
-                &["feature_transform."],
-                &["mlp.2.", "mlp.3.", "mlp.4.", "embedding."],
-            ],
-            None => &[&["mlp.", "embedding."]],
-        };
-        let after: &[&[&str]] = &[&["head.0."], &["head.1."], &["classifier."]];
-        let of = |starts: &&[&str]| {
-            let params = self.params.iter().enumerate();
-            let own = params.filter(|(_, (name, _))| starts.iter().any(|start| name.starts_with(start)));
-            own.map(|(i, _)| i).collect()
-        };
-        up_to_max.iter().chain(after).map(of).collect()
-    }
-
     /// Points `[clouds, points, inputs]` as rows `[clouds × points, inputs]`, without the padding of a mask.
-    pub(super) fn start(&self, points: &Tensor, mask: Option<&Tensor>, pass: &Pass) -> Result<Between> {
+    fn rows(&self, points: &Tensor, mask: Option<&Tensor>, pass: &Pass) -> Result<(Tensor, Clouds)> {
         let inputs = self.config.inputs;
         let rows = match *points.dims() {
             [clouds, n, k] if clouds > 0 && n > 0 && k == inputs => {
@@ -130,54 +82,19 @@ impl PointNet {
                 points.dims()
             ),
         };
-        let (x, clouds) = match mask {
-            None => rows,
-            Some(mask) => kernels::without_padding(points, mask, pass)?,
-        };
-        Ok(Between {
-            x,
-            clouds,
-            transform: None,
-        })
-    }
-
-    /// Input transform, layers before the feature transform, feature transform (none of these three in a vanilla model);
-    /// layers up to the maximum; each layer of the head; the classifier.
-    pub(super) fn part(
-        &self,
-        part: usize,
-        between: &mut Between,
-        categories: Option<&[u32]>,
-        pass: &Pass,
-    ) -> Result<()> {
-        let (x, clouds) = (&between.x, &between.clouds);
-        between.x = match (&self.transforms, part) {
-            (Some([input, _]), 0) => {
-                let t = input.forward(x, clouds, pass).context("input transform")?;
-                kernels::transform(x, &t, clouds, pass)?
-            }
-            (Some(_), 1) => layers::forward(&self.mlp[..BEFORE_FEATURE_TRANSFORM], x, pass)?,
-            (Some([_, feature]), 2) => {
-                let t = feature.forward(x, clouds, pass).context("feature transform")?;
-                let x = kernels::transform(x, &t, clouds, pass)?;
-                between.transform = Some(t);
-                x
-            }
-            _ => match (part - self.parts_before_max()).checked_sub(1) {
-                None => self.pooled(x, clouds, categories, pass)?,
-                Some(i) if i < self.head.len() => {
-                    let hidden = layers::forward(&self.head[i..=i], x, pass)?;
-                    kernels::dropout(&hidden, self.config.dropout, i as u64, pass)?
-                }
-                Some(_) => self.classifier.forward(x, pass)?,
-            },
-        };
-        Ok(())
+        match mask {
+            None => Ok(rows),
+            Some(mask) => Ok(kernels::without_padding(points, mask, pass)?),
+        }
     }
 
     /// `[points of all clouds, channels]` → `[clouds, 1024]`, with the embedding if there is one.
     fn pooled(&self, x: &Tensor, clouds: &Clouds, categories: Option<&[u32]>, pass: &Pass) -> Result<Tensor> {
-        let pooled = layers::forward_max(self.after_transforms(), x, clouds, pass)?;
+        let after_transforms = match self.transforms {
+            Some(_) => &self.mlp[BEFORE_FEATURE_TRANSFORM..],
+            None => &self.mlp,
+        };
+        let pooled = layers::forward_max(after_transforms, x, clouds, pass)?;
         match (&self.embedding, categories) {
             (None, None) => Ok(pooled),
             (Some(embedding), Some(ids)) if ids.len() == clouds.count() => {
@@ -189,14 +106,6 @@ impl PointNet {
                 clouds.count(),
                 ids.map_or(0, <[u32]>::len)
             ),
-        }
-    }
-
-    /// The layers of the shared MLP that follow the feature transform.
-    pub(super) fn after_transforms(&self) -> &[Dense] {
-        match self.transforms {
-            Some(_) => &self.mlp[BEFORE_FEATURE_TRANSFORM..],
-            None => &self.mlp,
         }
     }
 }

@@ -24,7 +24,6 @@
 //!
 //! A PyTorch module with the same names is `solutions/tests/goldens/pointnet.py`.
 
-mod backward;
 mod config;
 mod critical;
 mod embedding;
@@ -33,10 +32,8 @@ mod layers;
 mod pointnet;
 mod weights;
 
-pub use backward::BackwardByParts;
 pub use config::{BN_EPS, BN_MOMENTUM, Kind, PointNetConfig};
 pub use critical::survivors;
-pub use forward::{Part, RunParts};
 pub use pointnet::{Output, PointNet};
 
 pub use crate::kernels::orthogonality;

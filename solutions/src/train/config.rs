@@ -110,7 +110,7 @@ pub struct Config {
     /// Synchronised batch normalisation: statistics over the whole batch; false: over each rank's share
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Ranks")]
     pub sync_bn: bool,
-    /// Send gradients to other ranks while the backward pass runs; false: after its end. No difference with --zero 1 and 3
+    /// Send gradients to other ranks while the backward pass runs; false: after its end. No difference with --zero 1
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = true, action = Set, help_heading = "Ranks")]
     pub overlap: bool,
     /// With --ranks: end the run if a rank reports no activity for S seconds
@@ -120,9 +120,9 @@ pub struct Config {
     /// checkpoints only
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Ranks")]
     pub compare_ranks_every: u64,
-    /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the gradients; 3: also
-    /// the parameters, which are gathered layer by layer (on the CPU); 0: nothing. Losses equal those without ZeRO except for rounding
-    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=3), default_value_t = 0, help_heading = "Ranks")]
+    /// ZeRO, with --ranks: what the ranks share instead of each having a copy. 1: the optimizer's state; 2: also the
+    /// gradients; 0: nothing. Losses equal those without ZeRO except for rounding
+    #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0, help_heading = "Ranks")]
     pub zero: u8,
     /// With --zero on a GPU: keep the optimizer's state in the memory of the CPU, and take its steps there
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Ranks")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use candle_core::Tensor;
 
-use super::{Loss, MicroBatch, NumberLoss, Objective, RankShare, Trainer, remaining};
+use super::{Loss, MicroBatch, NumberLoss, Objective, Trainer, ranks::RankShare, remaining};
 use crate::{
     kernels::{Pass, Share},
     loader::{Batch, Points, epoch_by_length, iterations},

@@ -8,7 +8,7 @@ use candle_core::{DType, Tensor};
 use super::MicroBatch;
 use crate::{
     kernels::{Operator, Pass, cross_entropy, weighted_sum},
-    model::{PointNet, RunParts, orthogonality},
+    model::{PointNet, orthogonality},
     profile,
     target::Head,
 };
@@ -95,22 +95,17 @@ impl Objective for NumberLoss {
 }
 
 /// Forward pass and loss of a micro-batch. Returns the objective's mean loss × `factor` + the orthogonality term ×
-/// `penalty`, with its graph, and the number of correct predictions; both are scalars still on the device. `run` runs the
-/// parts of the forward pass.
-///
-/// # Errors
-/// Returns an error if the shapes do not match, candle fails or `run` does.
+/// `penalty`, with its graph, and the number of correct predictions; both are scalars still on the device.
 pub(super) fn forward(
     objective: &dyn Objective,
     model: &PointNet,
     micro: &MicroBatch,
     (factor, penalty): (f64, f64),
-    run: RunParts,
 ) -> Result<(Tensor, Tensor)> {
     let pass = &micro.pass;
     let span = profile::work("forward");
     let categories = micro.categories.as_deref();
-    let output = model.forward_by(&micro.points, micro.mask.as_ref(), categories, pass, run)?;
+    let output = model.forward_with(&micro.points, micro.mask.as_ref(), categories, pass)?;
     drop(span);
     let _span = profile::work("loss");
     let (mut total, correct) = objective.of_outputs(&output.logits, &micro.labels, pass)?;

@@ -50,8 +50,7 @@ pub use results::{EpochRow, Outcome, RunReport, WrongTree};
 pub use resume::{Saved, resume_batches};
 pub use running::{Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
-use step::clip_and_step;
-pub use step::{GatheredPasses, OptimizerStep, RankShare, Reduce, Step, Stepped, train_step};
+pub use step::{Step, Stepped, train_step};
 pub use target::{Category, Target};
 pub use trainer::Trainer;
 

@@ -11,98 +11,19 @@
 use anyhow::{Result, ensure};
 use candle_core::{DType, Device, Tensor};
 
-use super::{Figures, Loss, MicroBatch, Objective, carrier::ErrorCarrier, loss};
+use super::{
+    Figures, Loss, MicroBatch, Objective,
+    carrier::ErrorCarrier,
+    loss,
+    ranks::{Reduction, clip_and_step},
+};
 use crate::{
     kernels::{self, Pass},
-    model::{Part, PointNet, RunParts},
-    optim::{Optimizer, accumulated, clip_grad_norm},
+    model::PointNet,
+    optim::{Optimizer, accumulated},
     precision::{GradScaler, LossScale},
     profile,
 };
-
-/// The part of a batch that one rank has.
-#[derive(Clone, Copy, Debug)]
-pub struct RankShare {
-    /// Ranks that share the batch.
-    pub world_size: usize,
-    /// Clouds of the whole batch.
-    pub clouds: usize,
-    /// Sum of the [`MicroBatch::weight`]s of the whole batch.
-    pub weight: f64,
-}
-
-impl RankShare {
-    /// The whole of a batch of one cloud.
-    pub const ALONE: Self = Self {
-        world_size: 1,
-        clouds: 1,
-        weight: 1.0,
-    };
-}
-
-/// Averages the gradients of a step over ranks.
-pub trait Reduce: Send {
-    /// This rank's share of the step's batch.
-    fn share(&self) -> RankShare;
-
-    /// Whether gradients are sent during the backward pass, through [`Reduce::ready`].
-    fn overlaps(&self) -> bool;
-
-    /// Takes the gradient of parameter `parameter`, which is complete on this rank.
-    ///
-    /// # Errors
-    /// Returns an error if another rank ended or missed its deadline.
-    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()>;
-
-    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters; they are empty if
-    /// [`Reduce::ready`] has them. If the ranks share the optimizer, returns what [`Reduce::update`] expects.
-    fn finish(&mut self, own: Vec<Tensor>) -> Result<Vec<Tensor>>;
-
-    /// The passes that gather parameters when a part of them needs them, if the ranks share the parameters.
-    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
-        None
-    }
-
-    /// Returns whether a gradient overflowed on any rank. `own` says whether one did in what [`Reduce::finish`] returned
-    /// here. If all ranks have the same means, it is the answer.
-    fn any_overflow(&self, own: bool) -> Result<bool> {
-        Ok(own)
-    }
-
-    /// Clips the gradients that [`Reduce::finish`] returned to the norm `clip` (0: not clipped), and calls `step`, the step of
-    /// this rank's optimizer, with those of its parameters.
-    ///
-    /// # Errors
-    /// Those of `step`, and as [`Reduce::ready`].
-    fn update(&mut self, grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
-        clip_and_step(grads, clip, step)
-    }
-}
-
-/// Forward and backward passes part by part ([`PointNet::parts`]). A part's parameters have values only while it runs.
-pub trait GatheredPasses {
-    /// Runs the parts of a forward pass: calls `part` with the number of each, from the first to the last.
-    ///
-    /// # Errors
-    /// Those of `part`, and as [`Reduce::ready`].
-    fn forward(&mut self, part: Part) -> Result<()>;
-
-    /// Runs the parts of a backward pass: calls `part` with the number of each, from the last to the first, and adds `weight`
-    /// times the gradients of its parameters that it returns to those of the step.
-    fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()>;
-}
-
-/// The step of an optimizer on the gradients of its parameters.
-pub type OptimizerStep<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<()>;
-
-/// Clips `grads` to the norm `clip` (0: not clipped), and calls `step` with them.
-pub(super) fn clip_and_step(mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
-    if clip > 0.0 {
-        let _span = profile::work("clip");
-        clip_grad_norm(&mut grads, clip)?;
-    }
-    step(&grads)
-}
 
 /// The outcome of a step.
 #[derive(Debug)]
@@ -126,7 +47,7 @@ pub struct Step<'a> {
     /// Scales the loss; none: it is not scaled.
     pub scaler: Option<&'a mut GradScaler<dyn LossScale>>,
     /// Averages the gradients over the ranks; none: there is one rank.
-    pub reduce: Option<&'a mut dyn Reduce>,
+    pub reduce: Option<&'a mut Reduction>,
 }
 
 impl<'a> Step<'a> {
@@ -206,7 +127,7 @@ impl<'a> Step<'a> {
         seed: f64,
         figures: &mut Vec<Figures>,
     ) -> Result<Vec<Tensor>> {
-        let share = self.reduce.as_ref().map(|reduce| reduce.share());
+        let share = self.reduce.as_ref().map(|reduce| reduce.share);
         let own_weight: f64 = micro.iter().map(|m| m.weight).sum();
         let own_clouds: usize = micro.iter().map(|m| m.clouds).sum();
         let count = micro.len() as f64;
@@ -229,9 +150,9 @@ impl<'a> Step<'a> {
         };
         let (model, loss) = (self.model, self.loss);
         // Returns what the backward pass starts from.
-        let mut forward = |m: &MicroBatch, run: RunParts| -> Result<Tensor> {
+        let mut forward = |m: &MicroBatch| -> Result<Tensor> {
             let (factor, penalty, counted) = factors(m);
-            let (value, correct) = loss::forward(loss, model, m, (factor, penalty), run)?;
+            let (value, correct) = loss::forward(loss, model, m, (factor, penalty))?;
             figures.push(Figures {
                 loss: value.detach(),
                 correct,
@@ -243,24 +164,8 @@ impl<'a> Step<'a> {
                 _ => Ok(kernels::weighted_sum(&[(&value, seed)])?),
             }
         };
-        let all: RunParts = &mut |part| (0..model.part_count()).try_for_each(part);
-        if let Some(passes) = self.reduce.as_mut().and_then(|reduce| reduce.gathers()) {
-            for m in micro {
-                let mut recorded = Vec::new();
-                let seeded = forward(m, &mut |part| {
-                    passes.forward(&mut |i| {
-                        recorded.push(m.pass.recorded());
-                        part(i)
-                    })
-                })?;
-                let _span = profile::work("backward");
-                let mut backward = model.backward_by_parts(&seeded, &m.pass, recorded)?;
-                passes.backward(1.0 / count, &mut |i| backward.part(i))?;
-            }
-            return self.finish(Vec::new());
-        }
         let mut whole = |i: usize| {
-            let seeded = forward(&micro[i], &mut *all)?;
+            let seeded = forward(&micro[i])?;
             let _span = profile::work("backward");
             model.gradients(&seeded, &micro[i].pass)
         };
@@ -272,7 +177,7 @@ impl<'a> Step<'a> {
                     false => accumulate(before, &mut whole)?,
                 };
                 let (new, old) = (1.0 / count, (count - 1.0) / count);
-                let seeded = forward(&micro[last], &mut *all)?;
+                let seeded = forward(&micro[last])?;
                 let span = profile::work("backward");
                 let mut ready = |parameter, gradient: Tensor| match held.get(parameter) {
                     Some(held) => reduce.ready(parameter, &((held * old)? + (gradient.detach() * new)?)?),

@@ -44,7 +44,7 @@ impl Config {
             f64::MIN_POSITIVE..1e6,
             "above 0 and below 1e6",
         )?;
-        within(settings, "zero", 0.0..=3.0, "a stage from 0 to 3")?;
+        within(settings, "zero", 0.0..=2.0, "a stage from 0 to 2")?;
         within(
             settings,
             NOT_NEGATIVE,
@@ -110,12 +110,8 @@ impl Config {
             least * self.ranks
         );
         ensure!(
-            self.zero < 3 || !self.plain,
-            "--zero 3 needs the fused operators: candle's own graph keeps all parameters. Remove --plain, or use --zero 2"
-        );
-        ensure!(
             !self.offload_optimizer || self.zero > 0,
-            "offload-optimizer needs --zero 1, 2 or 3"
+            "offload-optimizer needs --zero 1 or 2"
         );
         Ok(())
     }

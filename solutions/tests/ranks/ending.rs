@@ -106,7 +106,7 @@ fn a_stall_of_rank_0_is_reported_by_another_rank() {
 fn an_unreadable_cloud_is_an_error_that_names_it_and_its_rank() {
     // The second cloud of a batch belongs to rank 1.
     let record = first_epoch(&config(3))[1][1];
-    for zero in 0..4 {
+    for zero in 0..3 {
         let source = Shapes {
             unreadable: Some(record),
             ..Shapes::default()

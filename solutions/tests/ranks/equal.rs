@@ -112,14 +112,11 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
                 batch: 20,
                 clip: 0.5,
                 epochs: 1,
+                overlap,
                 ..sgd(ranks)
             };
-            let functions = RankFunctions {
-                overlap,
-                ..functions()
-            };
             let one = run(all(1), Shapes::default(), RankFunctions::default()).unwrap();
-            let two = run(all(2), Shapes::default(), functions).unwrap();
+            let two = run(all(2), Shapes::default(), functions()).unwrap();
             let dir = tempfile::tempdir().unwrap();
             let start = trainer(dir.path(), all(1), Shapes::default(), RankFunctions::default());
             let (found, moved) = (parameters_off(&one, &two), parameters_off(&one, &start));

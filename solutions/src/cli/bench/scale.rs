@@ -227,16 +227,19 @@ impl Work<'_> {
         let config = Config {
             ranks,
             batch,
+            overlap,
             ..self.forest.config.clone()
         };
         config.validate()?;
         let records = self.forest.split.train.iter().cycle();
         let records: Vec<usize> = records.take(batch * self.args.steps).copied().collect();
-        let functions = RankFunctions {
-            overlap,
-            ..RankFunctions::default()
-        };
         let data = (&self.forest.data, &*records);
-        short_run(self.chosen.clone(), &config, data, functions, start)
+        short_run(
+            self.chosen.clone(),
+            &config,
+            data,
+            RankFunctions::default(),
+            start,
+        )
     }
 }

@@ -117,8 +117,7 @@ impl Layer {
         self.weight.is_some()
     }
 
-    /// The weight `[np, kp]`, empty if there is none: the memory of its variable, or a padded copy. It is read in each pass, so
-    /// that its variable may be released in the meantime.
+    /// The weight `[np, kp]`, empty if there is none: the memory of its variable, or a padded copy.
     pub fn weight(&self) -> Result<Box<dyn Deref<Target = [f32]> + Sync + '_>> {
         let Some(weight) = &self.weight else {
             return Ok(Box::new(Vec::new()));

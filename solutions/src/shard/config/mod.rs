@@ -194,13 +194,13 @@ impl EngineFile {
     fn zero(&mut self, zero: &ZeroOptimization) -> Result<()> {
         let stage = zero.stage;
         ensure!(
-            stage <= 3,
-            "zero_optimization.stage is {stage}, expected 0, 1, 2 or 3"
+            stage <= 2,
+            "zero_optimization.stage is {stage}, expected 0, 1 or 2"
         );
         let offload = zero.offload_optimizer.device == Place::Cpu;
         ensure!(
             !offload || stage >= 1,
-            "zero_optimization.offload_optimizer needs stage 1, 2 or 3, and the stage is {stage}"
+            "zero_optimization.offload_optimizer needs stage 1 or 2, and the stage is {stage}"
         );
         ensure!(
             zero.offload_param.device == Place::None,

@@ -25,8 +25,6 @@ pub struct RankFunctions {
     pub all_reduce: AllReduce,
     /// Without overlap: how all gradients are averaged at once, as [`average_gradients`].
     pub average: fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
-    /// Sends a bucket while the backward pass goes on; otherwise all gradients after its end.
-    pub overlap: bool,
     /// Called with the reason if rank 0 itself gives no sign of life: it is the caller's thread, which no other thread can
     /// end. Does nothing by default; a program may print the reason and exit.
     pub rank_0_has_stalled: fn(&str),
@@ -40,7 +38,6 @@ impl Default for RankFunctions {
             sizes: BucketSizes::default(),
             all_reduce: Arc::new(ring_all_reduce),
             average: average_gradients,
-            overlap: true,
             rank_0_has_stalled: |_| {},
         }
     }

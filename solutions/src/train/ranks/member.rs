@@ -13,7 +13,7 @@ use super::{
     Links, RankFunctions, RankStats,
     control::Control,
     ending::Reports,
-    reduction::Reduction,
+    reduction::{RankShare, Reduction},
     weights::{digest, numbers, set},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     optim::Optimizer,
     parallel::gather,
     profile::Carried,
-    train::{Config, MicroBatch, RankShare, Running, Step, Stepped},
+    train::{Config, MicroBatch, Running, Step, Stepped},
 };
 
 /// The requests of a rank after a step. All ranks fulfil the requests of any of them after the same step.
@@ -51,10 +51,6 @@ pub struct Member {
 impl Member {
     /// Creates a rank with `model`.
     pub fn new(links: Links, config: &Config, functions: &RankFunctions, model: &PointNet) -> Result<Self> {
-        let functions = &RankFunctions {
-            overlap: functions.overlap && config.overlap,
-            ..functions.clone()
-        };
         let rank = links.control.rank();
         let control = Arc::new(Control::new(links.control, links.reports.clone()));
         // A bucket may wait for a rank that is slow but alive.
@@ -212,11 +208,8 @@ impl Member {
         Ok(())
     }
 
-    /// Gathers the parameters if they are released. Checks that all ranks have bit-identical parameters after `step` steps.
+    /// Checks that all ranks have bit-identical parameters after `step` steps.
     fn compare(&self, model: &PointNet, step: u64) -> Result<()> {
-        if let Some(shards) = &self.gradients.shards {
-            shards.gather_released()?;
-        }
         let digests = gather(&**self.control.link(), &[digest(model, self.config.sync_bn)?])?;
         for (rank, digest) in digests.iter().enumerate() {
             ensure!(

@@ -22,4 +22,6 @@ pub(super) use control::Links;
 pub use functions::RankFunctions;
 pub(super) use job::start_followers;
 pub(super) use member::{Member, Requests};
+pub use reduction::Reduction;
+pub(super) use reduction::{RankShare, clip_and_step};
 pub use stats::{RankMemory, RankStats};

@@ -1,25 +1,55 @@
 //! The reduction of gradients over the ranks. In buckets, during the backward pass or after it: data parallelism, and ZeRO's
-//! stages 1 and 2, in which the ranks share the optimizer's state. Part by part of the network, whose parameters are gathered when
-//! it runs and released afterwards: stage 3.
+//! stages 1 and 2, in which the ranks share the optimizer's state.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use candle_core::{Device, Tensor, Var};
 
-use super::{
-    RankFunctions, RankMemory, RankStats, control::Control, shards::Shards, stats::bytes, weights::numbers,
-};
+use super::{RankFunctions, RankMemory, RankStats, control::Control, shards::Shards, stats::bytes};
 use crate::{
-    model::{Part, PointNet},
-    optim::{Optimizer, clip_by_norm, sum_of_squares},
-    parallel::{Bucket, Collective, Reduced, Reducer, Traffic, mean_over_ranks},
-    shard::{Memory, Stage, backward_sharded, forward_sharded, reduce_gradients},
-    train::{Config, GatheredPasses, OptimizerStep, RankShare, Reduce, clip_and_step},
+    model::PointNet,
+    optim::{Optimizer, clip_by_norm, clip_grad_norm, sum_of_squares},
+    parallel::{Bucket, Collective, Reduced, Reducer, mean_over_ranks},
+    profile,
+    shard::{Stage, reduce_gradients},
+    train::Config,
 };
+
+/// The part of a batch that one rank has.
+#[derive(Clone, Copy, Debug)]
+pub struct RankShare {
+    /// Ranks that share the batch.
+    pub world_size: usize,
+    /// Clouds of the whole batch.
+    pub clouds: usize,
+    /// Sum of the [`MicroBatch::weight`]s of the whole batch.
+    pub weight: f64,
+}
+
+impl RankShare {
+    /// The whole of a batch of one cloud.
+    pub const ALONE: Self = Self {
+        world_size: 1,
+        clouds: 1,
+        weight: 1.0,
+    };
+}
+
+/// The step of an optimizer on the gradients of its parameters.
+pub type OptimizerStep<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<()>;
+
+/// Clips `grads` to the norm `clip` (0: not clipped), and calls `step` with them.
+pub fn clip_and_step(mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+    if clip > 0.0 {
+        let _span = profile::work("clip");
+        clip_grad_norm(&mut grads, clip)?;
+    }
+    step(&grads)
+}
 
 enum Engine {
     Buckets(Box<Reducer>),
@@ -28,19 +58,6 @@ enum Engine {
         Box<dyn Collective>,
         fn(&dyn Collective, &mut [Tensor]) -> Result<()>,
     ),
-    /// The gradients of each part during its backward pass.
-    Parts(Parts),
-}
-
-/// Gathers parameters for the parts of forward and backward passes.
-struct Parts {
-    link: Box<dyn Collective>,
-    shards: Arc<Shards>,
-    memory: Memory,
-    /// This rank's chunk of the mean gradients of each part, summed over the micro-batches of a step.
-    means: Vec<Vec<f32>>,
-    /// What this rank has sent to gather parameters.
-    gathered: Traffic,
 }
 
 /// Reduces the gradients of one rank's model, and steps with those of its parameters.
@@ -63,7 +80,7 @@ impl Reduction {
     /// `timeout`.
     ///
     /// # Errors
-    /// Returns the errors of [`Reducer::new`], and an error if stage 3 is to run on another device than the CPU.
+    /// Returns the errors of [`Reducer::new`].
     pub fn new(
         model: &PointNet,
         (link, control): (Box<dyn Collective>, Arc<Control>),
@@ -77,23 +94,9 @@ impl Reduction {
                 true => Device::Cpu,
                 false => model.device(),
             };
-            Shards::new(model, units, control.clone(), (&device, zero == 3)).map(Arc::new)
+            Shards::new(model, units, control.clone(), &device).map(Arc::new)
         };
-        let (engine, shards) = if zero == 3 {
-            ensure!(
-                model.device().is_cpu(),
-                "ZeRO 3 runs on the CPU only, and the device is another one: use --zero 2, or --device cpu"
-            );
-            let shards = shards(model.parts())?;
-            let parts = Parts {
-                link,
-                shards: shards.clone(),
-                memory: Memory::default(),
-                means: Vec::new(),
-                gathered: Traffic::default(),
-            };
-            (Engine::Parts(parts), Some(shards))
-        } else if zero == 0 && !functions.overlap && !on_device {
+        let (engine, shards) = if zero == 0 && !config.overlap && !on_device {
             // Without buckets, a lesson's function for them is not called.
             (Engine::AtOnce(link, functions.average), None)
         } else {
@@ -114,7 +117,7 @@ impl Reduction {
                 )?),
             };
             // The single bucket of stage 1 is complete only with the last gradient.
-            let buckets = (buckets, functions.overlap && zero != 1);
+            let buckets = (buckets, config.overlap && zero != 1);
             let reduce = if zero == 2 {
                 reduce_gradients
             } else {
@@ -147,17 +150,8 @@ impl Reduction {
         memory.counted[0] += copies;
         memory.copies = copies;
         let mut stats = self.stats;
-        if let Engine::Parts(parts) = &self.engine {
-            // The model's weights are released. A part's are in a buffer and in the model's variables.
-            memory.counted[0] -= bytes(self.params.iter().map(|(_, var)| var.as_tensor()));
-            memory.passing = (2 * parts.memory.peak() * size_of::<f32>()) as u64;
-            stats.gradients = parts.link.traffic() - parts.gathered;
-            stats.parameters = parts.gathered;
-            stats.others = control.traffic();
-        } else {
-            // The parameters are gathered over the same link as everything else.
-            stats.others = control.traffic() - stats.parameters;
-        }
+        // The parameters are gathered over the same link as everything else.
+        stats.others = control.traffic() - stats.parameters;
         stats.memory = Some(memory);
         Ok(stats)
     }
@@ -168,26 +162,26 @@ impl Reduction {
         self.stats.waited += cost.waited.as_secs_f64();
         self.stats.gradients += cost.traffic;
     }
-}
 
-impl Reduce for Reduction {
-    fn share(&self) -> RankShare {
-        self.share
-    }
-
-    fn overlaps(&self) -> bool {
+    /// Whether gradients are sent during the backward pass, through [`Self::ready`].
+    pub fn overlaps(&self) -> bool {
         matches!(&self.engine, Engine::Buckets(reducer) if reducer.overlaps())
     }
 
-    fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
+    /// Takes the gradient of parameter `parameter`, which is complete on this rank.
+    ///
+    /// # Errors
+    /// Returns an error if another rank ended or missed its deadline.
+    pub fn ready(&mut self, parameter: usize, gradient: &Tensor) -> Result<()> {
         match &mut self.engine {
             Engine::Buckets(reducer) => reducer.ready(parameter, gradient),
-            Engine::AtOnce(..) | Engine::Parts(_) => Ok(()),
+            Engine::AtOnce(..) => Ok(()),
         }
     }
 
-    /// Returns the mean gradients, with ZeRO those of this rank's slices.
-    fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    /// Returns the mean over the ranks of `own`, this rank's gradients in the order of the parameters; they are empty if
+    /// [`Self::ready`] has them. With ZeRO, returns the means of this rank's slices.
+    pub fn finish(&mut self, mut own: Vec<Tensor>) -> Result<Vec<Tensor>> {
         self.control.within_step(match &self.shards {
             None => "at the all-reduce of gradients",
             Some(_) => "at the reduction of gradients",
@@ -217,13 +211,6 @@ impl Reduce for Reduction {
                 self.count(&cost);
                 reduced
             }
-            // The backward passes have reduced them.
-            Engine::Parts(parts) => {
-                let means = std::mem::take(&mut parts.means).into_iter();
-                means
-                    .map(|means| Ok(Tensor::new(means, &Device::Cpu)?))
-                    .collect::<Result<_>>()?
-            }
         };
         self.gradients = bytes(&reduced);
         match &self.shards {
@@ -232,21 +219,21 @@ impl Reduce for Reduction {
         }
     }
 
-    fn gathers(&mut self) -> Option<&mut dyn GatheredPasses> {
-        match &mut self.engine {
-            Engine::Parts(parts) => Some(parts),
-            _ => None,
-        }
-    }
-
-    fn any_overflow(&self, own: bool) -> Result<bool> {
+    /// Returns whether a gradient overflowed on any rank. `own` says whether one did in what [`Self::finish`] returned here;
+    /// without ZeRO all ranks have the same means, so it is the answer.
+    pub fn any_overflow(&self, own: bool) -> Result<bool> {
         match &self.shards {
             None => Ok(own),
             Some(_) => Ok(self.control.any([own])?[0]),
         }
     }
 
-    fn update(&mut self, mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
+    /// Clips the gradients that [`Self::finish`] returned to the norm `clip` (0: not clipped), and calls `step`, the step of
+    /// this rank's optimizer, with those of its parameters. With ZeRO, gathers the parameters of all ranks then.
+    ///
+    /// # Errors
+    /// Those of `step`, and as [`Self::ready`].
+    pub fn update(&mut self, mut grads: Vec<Tensor>, clip: f64, step: OptimizerStep) -> Result<()> {
         self.control.within_step("at the optimizer");
         let Some(shards) = &self.shards else {
             return clip_and_step(grads, clip, step);
@@ -259,52 +246,10 @@ impl Reduce for Reduction {
         }
         step(&grads)?;
         drop(grads);
-        if !matches!(self.engine, Engine::Parts(_)) {
-            self.control.within_step("at the all-gather of parameters");
-            let before = self.control.link().traffic();
-            shards.gather()?;
-            self.stats.parameters += self.control.link().traffic() - before;
-        }
-        Ok(())
-    }
-}
-
-impl GatheredPasses for Parts {
-    fn forward(&mut self, part: Part) -> Result<()> {
-        let before = self.link.traffic();
-        forward_sharded(
-            &*self.link,
-            &self.shards.layers()?,
-            &self.memory,
-            &mut |i, whole| self.shards.filled(i, whole, || part(i)),
-        )?;
-        let sent = self.link.traffic() - before;
-        // The backward pass gathers them once more.
-        self.gathered += sent;
-        self.gathered += sent;
-        Ok(())
-    }
-
-    fn backward(&mut self, weight: f64, part: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>) -> Result<()> {
-        let layers = self.shards.layers()?;
-        let means = backward_sharded(&*self.link, &layers, &self.memory, &mut |i, whole| {
-            self.shards.filled(i, whole, || {
-                let mut all = Vec::with_capacity(whole.len());
-                // A gradient is freed when it is copied.
-                for gradient in part(i)? {
-                    all.extend(numbers(&gradient)?);
-                }
-                Ok(all)
-            })
-        })?;
-        self.means.resize(means.len(), Vec::new());
-        for (sums, means) in self.means.iter_mut().zip(means) {
-            // A sum that starts with -0 keeps the sign of a zero.
-            sums.resize(means.len(), -0.0);
-            for (sum, mean) in sums.iter_mut().zip(means) {
-                *sum += mean * weight as f32;
-            }
-        }
+        self.control.within_step("at the all-gather of parameters");
+        let before = self.control.link().traffic();
+        shards.gather()?;
+        self.stats.parameters += self.control.link().traffic() - before;
         Ok(())
     }
 }
@@ -328,12 +273,10 @@ mod tests {
             zero,
             ranks: 2,
             width: 64,
+            overlap,
             ..Config::default()
         };
-        let functions = RankFunctions {
-            overlap,
-            ..RankFunctions::default()
-        };
+        let functions = RankFunctions::default();
         let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
         let control = Arc::new(Control::new(Box::new(control), Reports::new(2, 2)));
         let links: (Box<dyn Collective>, _) = (Box::new(gradients), control);

@@ -11,11 +11,10 @@ use super::{
     weights::{numbers, set},
 };
 use crate::{
-    kernels,
     model::PointNet,
     optim::{Optimizer, Slices, Whole},
     parallel::{chunk, part_like},
-    shard::{Sharded, slices_of_rank},
+    shard::slices_of_rank,
     train::{Config, master::build_optimizer},
 };
 
@@ -24,8 +23,6 @@ pub struct Shards {
     control: Arc<Control>,
     params: Vec<(String, Var)>,
     units: Vec<Unit>,
-    /// Whether the model's parameters are released while nobody uses them.
-    releases: bool,
 }
 
 /// Parameters that are laid end to end and cut into one chunk for each rank.
@@ -50,13 +47,12 @@ struct Slice {
 }
 
 impl Shards {
-    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`. `releases` says whether the model's
-    /// parameters are released while nobody uses them.
+    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`.
     pub fn new(
         model: &PointNet,
         units: Vec<Vec<usize>>,
         control: Arc<Control>,
-        (device, releases): (&Device, bool),
+        device: &Device,
     ) -> Result<Self> {
         let params = model.params();
         // One at a time: the guard of a lock lives to the end of its statement.
@@ -64,7 +60,7 @@ impl Shards {
         let world = control.link().world_size();
         let slice = |param: usize, range: Range<usize>| -> Result<Slice> {
             let var = &params[param].1;
-            let is_whole = !releases && range.len() == var.elem_count() && var.device().same_device(device);
+            let is_whole = range.len() == var.elem_count() && var.device().same_device(device);
             let var = match is_whole {
                 true => var.clone(),
                 false => Var::from_tensor(&state::part(var, &range)?.to_device(device)?)?,
@@ -89,7 +85,6 @@ impl Shards {
             control,
             params,
             units,
-            releases,
         })
     }
 
@@ -160,54 +155,23 @@ impl Shards {
         Ok(whole)
     }
 
-    /// Gathers the parameters if they may be released, so that all have values until the next step. Every rank calls it.
-    pub fn gather_released(&self) -> Result<()> {
-        if self.releases { self.gather() } else { Ok(()) }
-    }
-
-    /// Returns this rank's chunk of each unit.
-    pub fn layers(&self) -> Result<Vec<Sharded>> {
-        let one = |unit: &Unit| {
-            Ok(Sharded {
-                own: chunk_of(unit, |slice| numbers(&slice.var))?,
-                length: unit.length,
-            })
-        };
-        self.units.iter().map(one).collect()
-    }
-
-    /// Calls `work` while the parameters of unit `unit` have the values `whole`, and releases them.
-    pub fn filled<T>(&self, unit: usize, whole: &[f32], work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let unit = &self.units[unit];
-        self.set_unit(unit, whole)?;
-        let result = work();
-        for &param in &unit.params {
-            kernels::release(&self.params[param].1)?;
-        }
-        result
-    }
-
     /// Gathers the slices of all ranks into the model's parameters.
     pub fn gather(&self) -> Result<()> {
-        self.units.iter().try_for_each(|unit| {
+        for unit in &self.units {
             let whole = self.gathered(unit, |slice| numbers(&slice.var))?;
-            self.set_unit(unit, &whole)
-        })
+            for (_, var, numbers) in self.cut(unit, &whole) {
+                set(var, numbers.to_vec())?;
+            }
+        }
+        Ok(())
     }
 
     /// Gathers the numbers of a unit from all ranks. `of` returns those of this rank's slices.
     fn gathered(&self, unit: &Unit, of: impl Fn(&Slice) -> Result<Vec<f32>>) -> Result<Vec<f32>> {
+        let own = unit.own.iter().map(of).collect::<Result<Vec<_>>>()?.concat();
         let mut whole = vec![0.0; unit.length];
-        self.control.link().all_gather(&chunk_of(unit, of)?, &mut whole)?;
+        self.control.link().all_gather(&own, &mut whole)?;
         Ok(whole)
-    }
-
-    fn set_unit(&self, unit: &Unit, whole: &[f32]) -> Result<()> {
-        self.cut(unit, whole)
-            .try_for_each(|(_, var, numbers)| match self.releases {
-                true => Ok(kernels::fill(var, numbers.to_vec())?),
-                false => set(var, numbers.to_vec()),
-            })
     }
 
     /// Cuts the numbers of a unit into those of each parameter, with its name and variable.
@@ -241,44 +205,5 @@ impl Shards {
             }
         }
         Ok(gradients)
-    }
-}
-
-/// What `of` returns of this rank's slices of a unit, end to end.
-fn chunk_of(unit: &Unit, of: impl Fn(&Slice) -> Result<Vec<f32>>) -> Result<Vec<f32>> {
-    Ok(unit.own.iter().map(of).collect::<Result<Vec<_>>>()?.concat())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{
-        panic::{AssertUnwindSafe, catch_unwind},
-        time::Duration,
-    };
-
-    use candle_core::DType;
-
-    use super::*;
-    use crate::{
-        parallel::{ring_all_reduce, threads::group},
-        train::ranks::ending::Reports,
-    };
-
-    #[test]
-    fn a_parameter_has_numbers_only_while_its_unit_is_filled() {
-        let config = Config {
-            width: 64,
-            ..Config::default()
-        };
-        let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
-        let link = group(1, ring_all_reduce, Duration::from_secs(20)).remove(0);
-        let control = Arc::new(Control::new(Box::new(link), Reports::new(1, 1)));
-        let all = vec![(0..model.params().len()).collect()];
-        let shards = Shards::new(&model, all, control, (&Device::Cpu, true)).unwrap();
-        let whole = shards.layers().unwrap().remove(0).own;
-        let var = model.params()[0].1.clone();
-        shards.filled(0, &whole, || numbers(&var).map(drop)).unwrap();
-        let read = catch_unwind(AssertUnwindSafe(|| numbers(&var)));
-        assert!(!matches!(read, Ok(Ok(_))), "not released");
     }
 }

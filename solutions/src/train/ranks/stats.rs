@@ -18,7 +18,7 @@ pub struct RankStats {
     pub steps: u64,
     /// Time of the steps, without loading, in seconds.
     pub seconds: f64,
-    /// Time of the reductions of gradients, including the time spent waiting for other ranks, in seconds; not counted with ZeRO 3.
+    /// Time of the reductions of gradients, including the time spent waiting for other ranks, in seconds.
     pub communicating: f64,
     /// The part of it after the end of the backward pass, in seconds; the rest was hidden behind the backward pass.
     pub waited: f64,
@@ -67,8 +67,6 @@ pub struct RankMemory {
     pub predicted: [u64; 3],
     /// The slices that the optimizer updates and that are no whole parameters: part of the counted weights.
     pub copies: u64,
-    /// With stage 3, parameters that are gathered for a moment, at most; the prediction does not count them.
-    pub passing: u64,
 }
 
 /// Returns the size of all `tensors` in bytes.
@@ -103,7 +101,6 @@ impl RankMemory {
             counted: [bytes(vars) + masters, 0, size(&state) - masters - size(&others)],
             predicted: bytes_per_rank(parameters, each, stage, ranks),
             copies: 0,
-            passing: 0,
         })
     }
 
@@ -113,15 +110,8 @@ impl RankMemory {
             let [weights, gradients, optimizer] = bytes.map(|b| format!("{:.2} MB", b as f64 / 1e6));
             format!("{weights} of weights, {gradients} of gradients, {optimizer} of optimizer state")
         };
-        let passing = match self.passing {
-            0 => String::new(),
-            bytes => format!(
-                " (and at most {:.2} MB that are gathered for a moment)",
-                bytes as f64 / 1e6
-            ),
-        };
         format!(
-            "rank 0 keeps, with {}: {}{passing};\n{:>22}{}",
+            "rank 0 keeps, with {}: {};\n{:>22}{}",
             self.stage,
             mb(self.counted),
             "predicted: ",

@@ -17,9 +17,9 @@ pub fn ring(answer: &Lesson08) -> AllReduce {
     })
 }
 
-/// Exercises 8.1 to 8.4 in the trainer. With `overlap`, the buckets of 8.3 are sent during the backward pass; without it, 8.4
-/// averages all gradients afterwards.
-pub fn functions(answer: &Lesson08, overlap: bool) -> RankFunctions {
+/// Exercises 8.1 to 8.4 in the trainer. With [`canopy::train::Config::overlap`], the buckets of 8.3 are sent during the backward
+/// pass; without it, 8.4 averages all gradients afterwards.
+pub fn functions(answer: &Lesson08) -> RankFunctions {
     RankFunctions {
         share: answer.share_of_epoch,
         buckets: answer.buckets,
@@ -30,7 +30,6 @@ pub fn functions(answer: &Lesson08, overlap: bool) -> RankFunctions {
         },
         all_reduce: ring(answer),
         average: answer.average_gradients,
-        overlap,
         ..RankFunctions::default()
     }
 }

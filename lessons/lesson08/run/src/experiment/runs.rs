@@ -85,8 +85,11 @@ impl TrainingSet {
         start: Start,
     ) -> Result<ShortRun> {
         let (cpu, data) = (device::choose("cpu")?, (&self.data, &*self.records));
-        let config = self.config(ranks, batch);
-        short_run(cpu, &config, data, functions(answer, overlap), start)
+        let config = Config {
+            overlap,
+            ..self.config(ranks, batch)
+        };
+        short_run(cpu, &config, data, functions(answer), start)
     }
 
     /// All runs, after one for warm-up.
