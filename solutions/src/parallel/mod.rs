@@ -10,7 +10,6 @@ mod average;
 mod bucket;
 mod cost;
 mod host_thread;
-pub mod measure;
 #[cfg(feature = "mpi")]
 pub mod mpi;
 pub mod nccl;

@@ -11,7 +11,7 @@ use anyhow::bail;
 #[cfg(feature = "nccl")]
 use candle_core::Device;
 
-use super::{AllReduce, Collective, Place, measure::Seconds};
+use super::{Collective, Place};
 
 /// This process's connection to the other processes of its job.
 pub trait Processes {
@@ -38,18 +38,12 @@ pub trait Processes {
     /// this call, a process that reads its data gives signs of life by itself.
     fn begin(&self, deadline: Duration);
 
-    /// Measures all-reduces of `numbers` numbers over all ranks, the median of `repeats`: the engine's, its library called
-    /// directly, and `ring` and the tree over the engine's messages. Every rank makes the same call.
+    /// Replaces `data` by its sum over all ranks with one call of the engine's library, which waits without a deadline: to be
+    /// compared with [`Collective::all_reduce`]. Every rank makes the same call.
     ///
     /// # Errors
-    /// Returns an error if an all-reduce fails.
-    fn all_reduce_seconds(
-        &self,
-        links: &dyn Collective,
-        ring: &AllReduce,
-        numbers: usize,
-        repeats: usize,
-    ) -> Result<Seconds>;
+    /// Returns an error if the library does.
+    fn all_reduce_directly(&self, data: &mut [f32]) -> Result<()>;
 
     /// Disconnects when all ranks have called it. With an `exit_code`, the process exits with it if that takes more than two
     /// seconds: a launcher that is ending itself no longer answers.

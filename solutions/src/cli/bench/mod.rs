@@ -15,7 +15,6 @@ use super::{options::at_least, table::show};
 use crate::device;
 use crate::kernels::{Filter, filter_counts};
 use crate::model::Kind;
-use crate::parallel::measure::median;
 use crate::precision::Precision;
 use crate::train::{
     choice,
@@ -181,4 +180,14 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
         "filter": (device.is_cpu() && !options.plain).then_some(widest),
         "pytorch": pytorch.collect::<Vec<_>>(),
     }))
+}
+
+/// The median; 0 without values.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
 }

@@ -22,13 +22,10 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "nccl")]
-use candle_core::{DType, Device, Tensor};
+use candle_core::Device;
 use ferrompi::{Communicator, Mpi, ReduceOp, ThreadLevel};
 
-use super::{
-    AllReduce, Collective, Place, Processes,
-    measure::{Seconds, over_processes},
-};
+use super::{Collective, Place, Processes};
 #[cfg(feature = "nccl")]
 use super::{OnTensors, nccl};
 use endpoint::Endpoint;
@@ -135,26 +132,9 @@ impl Processes for Session {
         self.shared.begin(deadline);
     }
 
-    fn all_reduce_seconds(
-        &self,
-        links: &dyn Collective,
-        ring: &AllReduce,
-        numbers: usize,
-        repeats: usize,
-    ) -> Result<Seconds> {
-        #[cfg(feature = "nccl")]
-        if let Some(nccl) = &self.nccl {
-            let tensor = Tensor::ones(numbers, DType::F32, &nccl.device)?;
-            let engine = |_: &mut Vec<f32>| nccl.start_sum(&tensor)?.finish().map(drop);
-            let directly = |_: &mut Vec<f32>| Ok(nccl.sum(&tensor)?.end.synchronize()?);
-            return over_processes(links, ring, (numbers, repeats), [&engine, &directly]);
-        }
-        let engine = |data: &mut Vec<f32>| links.all_reduce(data);
-        let directly = |data: &mut Vec<f32>| {
-            let call = || self.mpi.world().allreduce_inplace(data, ReduceOp::Sum);
-            self.shared.call(call).context("MPI's all-reduce failed")
-        };
-        over_processes(links, ring, (numbers, repeats), [&engine, &directly])
+    fn all_reduce_directly(&self, data: &mut [f32]) -> Result<()> {
+        let call = || self.mpi.world().allreduce_inplace(data, ReduceOp::Sum);
+        self.shared.call(call).context("MPI's all-reduce failed")
     }
 
     fn finish(self: Box<Self>, exit_code: Option<u8>) {

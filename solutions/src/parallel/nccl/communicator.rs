@@ -51,7 +51,7 @@ pub struct Communicator {
     rank: usize,
     library: Library,
     comm: Mutex<Comm>,
-    pub device: Device,
+    device: Device,
     /// The stream of the device.
     compute: Arc<CudaStream>,
     stream: Arc<CudaStream>,
@@ -59,11 +59,11 @@ pub struct Communicator {
 }
 
 /// A sum that may not have ended, with its tensors. They are freed behind its end.
-pub struct Sum {
+struct Sum {
     output: Tensor,
     _input: Tensor,
     /// Its end, in the stream of the communicator.
-    pub end: Arc<CudaEvent>,
+    end: Arc<CudaEvent>,
     compute: Arc<CudaStream>,
 }
 
@@ -145,7 +145,7 @@ impl Communicator {
     ///
     /// # Errors
     /// Returns an error unless the tensor is contiguous, on the GPU and of f32 or f64, and NCCL's own.
-    pub fn sum(&self, tensor: &Tensor) -> Result<Sum> {
+    fn sum(&self, tensor: &Tensor) -> Result<Sum> {
         // SAFETY: the sum writes all of it before the device's stream goes on to read it.
         let output = unsafe { Tensor::empty(tensor.elem_count(), tensor.dtype(), &self.device) }?;
         self.stream.join(&self.compute)?;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use canopy::parallel::{
-    AllReduce, Cost,
-    measure::{all_reduce_seconds, messages},
-    tree_all_reduce,
-};
+use canopy::parallel::{AllReduce, Cost, tree_all_reduce};
 use lesson08::Lesson08;
 
-use super::{functions::ring, runs::RANKS};
+use super::{
+    functions::ring,
+    measure::{all_reduce_seconds, messages},
+    runs::RANKS,
+};
 
 /// Lengths of the timed messages, in numbers.
 const SIZES: [usize; 7] = [1, 64, 1 << 10, 1 << 13, 1 << 16, 1 << 18, 1 << 20];

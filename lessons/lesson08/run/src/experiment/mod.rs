@@ -1,6 +1,7 @@
 //! The parts of the experiment.
 
 pub mod functions;
+mod measure;
 pub mod messages;
 pub mod processes;
 pub mod results;

@@ -3,8 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-
-use super::{
+use canopy::parallel::{
     AllReduce, Collective, Link, ring_all_reduce,
     threads::{group, on_each},
 };
@@ -12,24 +11,8 @@ use super::{
 /// Much longer than any message that is measured here.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Times of an all-reduce over processes, in seconds: from a barrier until this rank has the sum.
-#[derive(Clone, Copy, Debug)]
-pub struct Seconds {
-    /// By the engine, as training calls it.
-    pub engine: f64,
-    /// By the library called directly, in place as the engine.
-    pub direct: f64,
-    /// By a ring over the engine's messages.
-    pub ring: f64,
-    /// By [`super::tree_all_reduce`] over the engine's messages.
-    pub tree: f64,
-}
-
 /// Measures messages of each of `sizes` f32 numbers between two threads: half a round trip, the median of `repeats`.
-/// Returns `(bytes, seconds)` for each size, as [`super::Cost::fit`] expects them.
-///
-/// # Errors
-/// Returns an error if a message cannot be sent or received.
+/// Returns `(bytes, seconds)` for each size, as [`canopy::parallel::Cost::fit`] expects them.
 pub fn messages(sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
     let group = group(2, ring_all_reduce, DEADLINE);
     let times = on_each(group, |rank| round_trips(&rank, sizes, repeats));
@@ -37,7 +20,7 @@ pub fn messages(sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
 }
 
 /// One rank's side of [`messages`]; ranks other than 0 and 1 take no part.
-pub fn round_trips(link: &dyn Link, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
+fn round_trips(link: &dyn Link, sizes: &[usize], repeats: usize) -> Result<Vec<(f64, f64)>> {
     let mut times = Vec::new();
     if link.rank() > 1 {
         return Ok(times);
@@ -64,9 +47,6 @@ pub fn round_trips(link: &dyn Link, sizes: &[usize], repeats: usize) -> Result<V
 
 /// Returns the time of an all-reduce of `numbers` f32 numbers over `world` threads, in seconds: from a barrier until the
 /// last rank has the sum, the median of `repeats`.
-///
-/// # Errors
-/// Returns an error if the all-reduce fails.
 pub fn all_reduce_seconds(
     world: usize,
     numbers: usize,
@@ -87,11 +67,11 @@ pub fn all_reduce_seconds(
 }
 
 /// How an all-reduce is computed.
-pub(super) type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
+pub type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 
 /// Measures all-reduces of `numbers` numbers by each of `ways`, in seconds: from a barrier, the median of `repeats`. They take
 /// turns, so that other work on the machine slows all of them.
-fn timed<const N: usize>(
+pub fn timed<const N: usize>(
     links: &dyn Collective,
     (numbers, repeats): (usize, usize),
     ways: [Computed; N],
@@ -113,31 +93,8 @@ fn timed<const N: usize>(
     Ok(times.map(|times| median(&times)))
 }
 
-/// Measures all-reduces of `numbers` f32 numbers over processes: by the `engine`, by its library called `directly`, and by `ring`
-/// and the tree over the messages of `links`.
-///
-/// # Errors
-/// Returns an error if an all-reduce fails.
-#[cfg(feature = "mpi")]
-pub(super) fn over_processes(
-    links: &dyn Collective,
-    ring: &AllReduce,
-    size: (usize, usize),
-    [engine, directly]: [Computed; 2],
-) -> Result<Seconds> {
-    let tree: Computed = &|data| super::tree_all_reduce(links, data);
-    let ways: [Computed; 4] = [engine, directly, &|data| ring(links, data), tree];
-    let [engine, direct, ring, tree] = timed(links, size, ways)?;
-    Ok(Seconds {
-        engine,
-        direct,
-        ring,
-        tree,
-    })
-}
-
 /// The median; 0 without values.
-pub(crate) fn median(values: &[f64]) -> f64 {
+fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     match sorted.len() {
