@@ -101,7 +101,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     };
     if let Some(processes) = processes {
         #[cfg(feature = "nccl")]
-        if collective::connect(&mut **processes, args.collective, trainer.device())? && leads {
+        if collective::connect(&mut **processes, args.collective, &trainer.device.device)? && leads {
             note!("gradients are summed by NCCL");
         }
         processes.stop_by(stop.clone());
@@ -127,7 +127,7 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
         Some(interval) => Some(Log::open(&folder.join("monitor.csv"), true)?.in_background(interval)?),
         None => None,
     };
-    let recording = args.profiling.start(trainer.device())?;
+    let recording = args.profiling.start(&trainer.device.device)?;
     let outcome = trainer.run(&stop)?;
     if outcome == Outcome::Stopped {
         note!("stopped; a checkpoint is saved. Resume with\n  canopy train --resume {path}");

@@ -3,14 +3,14 @@
 use std::{
     any::Any,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    sync::mpsc::{Receiver, Sender, channel},
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 use candle_core::{Device, Tensor};
 
-use super::{Collective, Traffic, threads::SLICE};
+use super::{Collective, Traffic};
 
 /// How a bucket is reduced on the host: from this rank's gradients to the mean over the ranks, or to this rank's part of it.
 pub(super) type ReduceBucket = fn(&dyn Collective, Vec<f32>) -> Result<Vec<f32>>;
@@ -20,11 +20,11 @@ pub(super) fn activity(bucket: usize) -> String {
     format!("sending bucket {bucket} of gradients")
 }
 
-/// The thread that reduces buckets on the host, one after another. It is not joined, because it may wait for another rank.
+/// The thread that reduces buckets on the host, one after another. It is not joined, because it may wait for another rank, which
+/// ends at the deadline of the links.
 pub(super) struct HostThread {
     jobs: Sender<(usize, Vec<f32>)>,
     done: Receiver<Done>,
-    timeout: Duration,
 }
 
 struct Done {
@@ -34,7 +34,7 @@ struct Done {
 }
 
 impl HostThread {
-    pub fn start(collective: Box<dyn Collective>, reduce: ReduceBucket, timeout: Duration) -> Result<Self> {
+    pub fn start(collective: Box<dyn Collective>, reduce: ReduceBucket) -> Result<Self> {
         let (jobs, todo) = channel();
         let (finished, done) = channel();
         let named = std::thread::Builder::new().name(format!("rank-{}-sends", collective.rank()));
@@ -57,7 +57,7 @@ impl HostThread {
                 }
             }
         })?;
-        Ok(Self { jobs, done, timeout })
+        Ok(Self { jobs, done })
     }
 
     /// If the thread has exited, [`Self::finish`] returns its error.
@@ -70,7 +70,8 @@ impl HostThread {
         let (mut buckets, mut communicating) = (Vec::new(), Duration::ZERO);
         let mut traffic = Traffic::default();
         for _ in 0..count {
-            let done = self.next()?;
+            let done = self.done.recv();
+            let done = done.context("the thread that reduces buckets has exited")?;
             let reduced = done.reduced?;
             let length = reduced.len();
             buckets.push(Tensor::from_vec(reduced, length, &Device::Cpu)?);
@@ -78,20 +79,6 @@ impl HostThread {
             traffic = done.traffic;
         }
         Ok((buckets, communicating, traffic))
-    }
-
-    /// Waits for a bucket, in slices: time in which this process is suspended does not count.
-    fn next(&self) -> Result<Done> {
-        let mut waited = Duration::ZERO;
-        while waited < self.timeout {
-            match self.done.recv_timeout(SLICE) {
-                Err(RecvTimeoutError::Timeout) => waited += SLICE,
-                Err(RecvTimeoutError::Disconnected) => break,
-                Ok(done) => return Ok(done),
-            }
-        }
-        let seconds = self.timeout.as_secs_f64();
-        bail!("the all-reduce of a bucket did not finish within {seconds:.1} s")
     }
 }
 

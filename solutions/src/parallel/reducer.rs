@@ -61,16 +61,14 @@ enum Carrier {
 impl Reducer {
     /// Creates a reducer for gradients of `params`, distributed over `buckets`, each reduced on the host by `reduce`. With
     /// `overlap`, a bucket is sent when its gradients are complete; otherwise all are sent by [`Self::finish`]. `collective` is
-    /// used for the buckets only, so that no other message comes between them. The reduction of a bucket must end within
-    /// `timeout`.
+    /// used for the buckets only, so that no other message comes between them.
     pub fn new(
         collective: Box<dyn Collective>,
         params: Vec<Tensor>,
         (buckets, overlap): (Vec<Bucket>, bool),
         reduce: ReduceBucket,
-        timeout: Duration,
     ) -> Result<Self> {
-        let thread = HostThread::start(collective, reduce, timeout)?;
+        let thread = HostThread::start(collective, reduce)?;
         Self::by(Carrier::Thread(thread), params, buckets, overlap)
     }
 

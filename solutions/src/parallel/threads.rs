@@ -20,7 +20,7 @@ use super::{
 
 /// The longest single wait. If this process itself is suspended (by Ctrl-Z or a scheduler), that time counts as one slice at
 /// most, so the other ranks are not taken for silent.
-pub(super) const SLICE: Duration = Duration::from_millis(100);
+const SLICE: Duration = Duration::from_millis(100);
 
 /// An all-reduce function: replaces `data` by its sum over all ranks, using messages over the link.
 pub type AllReduce = Arc<dyn Fn(&dyn Link, &mut [f32]) -> Result<()> + Send + Sync>;

@@ -76,7 +76,7 @@ impl Trainer {
                 smoothing,
                 class_weights: class_weights
                     .as_deref()
-                    .map(|weights| Tensor::new(weights, &self.device))
+                    .map(|weights| Tensor::new(weights, &self.device.device))
                     .transpose()?,
                 orthogonality,
             }),
@@ -109,12 +109,12 @@ impl Trainer {
             let categories = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
             let mut micro = MicroBatch {
                 weight: self.weight(inputs, &batch.records),
-                ..MicroBatch::on(&self.device, batch, categories, pass)?
+                ..MicroBatch::on(&self.device.device, batch, categories, pass)?
             };
             if let Some(number) = &self.number {
                 let label = |&r: &usize| number.head.label(number.values[r]);
                 let labels: Vec<f32> = batch.records.iter().map(label).collect();
-                micro.labels = Tensor::new(labels, &self.device)?;
+                micro.labels = Tensor::new(labels, &self.device.device)?;
             }
             Ok(micro)
         };

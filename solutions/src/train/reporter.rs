@@ -54,7 +54,7 @@ impl Reporter {
             },
             breakdown: config
                 .wall_clock_breakdown
-                .then(|| Breakdown::start(trainer.device())),
+                .then(|| Breakdown::start(&trainer.device.device)),
             last_line: (Instant::now(), progress.step),
             events: EventWriter::create(trainer.folder.path())?,
             last_read: Instant::now(),

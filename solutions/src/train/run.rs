@@ -103,7 +103,7 @@ impl Trainer {
             let figures_due = reporter
                 .as_mut()
                 .is_some_and(|reporter| reporter.needs_figures(epoch, step));
-            let many_pending = self.device.is_cuda() && step.is_multiple_of(READ_EVERY);
+            let many_pending = self.device.device.is_cuda() && step.is_multiple_of(READ_EVERY);
             let mine = Requests {
                 read: figures_due || many_pending,
                 save: reporter.is_some() && self.save_is_due(),

@@ -146,7 +146,7 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
     ];
     facts.extend(trainer.precision_description().map(|told| ("Precision", told)));
     facts.extend([
-        ("Device", trainer.device_name().to_owned()),
+        ("Device", trainer.device.name.clone()),
         ("CPU", machine::processor()),
         ("Data digest", trainer.data.digest.chars().take(16).collect()),
     ]);

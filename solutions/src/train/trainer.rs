@@ -62,8 +62,8 @@ pub struct Trainer {
     pub(super) steps_per_epoch: OnceLock<u64>,
     /// This process's links if the ranks are processes.
     pub(super) links: Option<Links>,
-    pub(super) device: Device,
-    pub(super) device_name: String,
+    /// Where the model is.
+    pub device: Chosen,
     pub(super) optimizer: Box<dyn Optimizer>,
     pub(super) lowering: Option<Arc<dyn Lowering>>,
     pub(super) scaler: Option<GradScaler<LossScaler>>,
@@ -89,13 +89,12 @@ impl Trainer {
             "there are {} training clouds, expected at least 2",
             split.train.len()
         );
-        let (device, device_name) = (device.device, device.name);
         let number = Number::fit(&config, &data, &split.train)?;
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
-        let model = PointNet::new(&network, &device, DType::F32, config.seed)?;
+        let model = PointNet::new(&network, &device.device, DType::F32, config.seed)?;
         let optimizer = build_optimizer(&config, model.params(), None)?;
-        let lowering = config.precision.lowering(&device);
+        let lowering = config.precision.lowering(&device.device);
         let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
         let mut progress = Progress {
             version: checkpoint::VERSION,
@@ -128,7 +127,6 @@ impl Trainer {
             fastest_step: f64::INFINITY,
             links: None,
             device,
-            device_name,
             optimizer,
             lowering,
             scaler,
@@ -167,8 +165,8 @@ impl Trainer {
         );
         let source = this.folder.last().display().to_string();
         let saved = Saved {
-            model: to_device(checkpoint.model, &this.device)?,
-            optimizer: to_device(checkpoint.optimizer, &this.device)?,
+            model: to_device(checkpoint.model, &this.device.device)?,
+            optimizer: to_device(checkpoint.optimizer, &this.device.device)?,
             seed: this.config.seed,
             epoch: progress.epoch,
             batch: progress.batch,
@@ -188,19 +186,12 @@ impl Trainer {
         Ok(this)
     }
 
-    /// Returns the device of the model.
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
-
-    /// Returns the name of the device for users.
-    pub fn device_name(&self) -> &str {
-        &self.device_name
-    }
-
     /// Describes the run's precision and loss scale for users; `None` for fp32 without a loss scale.
     pub fn precision_description(&self) -> Option<String> {
-        let format = self.config.precision.description(&self.device, self.config.plain);
+        let format = self
+            .config
+            .precision
+            .description(&self.device.device, self.config.plain);
         let scale = self.scaler.as_ref().map(|s| {
             let skipped = self.progress.left_out.1;
             format!("loss scale {}, {skipped} steps skipped", s.rule().scale())
@@ -259,7 +250,7 @@ impl Trainer {
     pub fn load_best(&mut self) -> Result<()> {
         let best = self.folder.best();
         let checkpoint = checkpoint::load(&best)?;
-        let weights = to_device(checkpoint.model, &self.device)?;
+        let weights = to_device(checkpoint.model, &self.device.device)?;
         self.model.from_map(&weights, &best.display().to_string())
     }
 

@@ -9,7 +9,7 @@ use canopy::{
     model::Kind,
     parallel::{Link, ring_all_reduce},
     precision::Precision,
-    train::{Config, Outcome, Trainer, ranks::RankFunctions},
+    train::{Config, Outcome, Trainer},
 };
 
 use crate::shapes::*;
@@ -115,10 +115,10 @@ fn ranks_in_low_precision_with_accumulation_match_one_rank() {
                 overlap,
                 ..sgd(ranks)
             };
-            let one = run(all(1), Shapes::default(), RankFunctions::default()).unwrap();
+            let one = run(all(1), Shapes::default(), functions()).unwrap();
             let two = run(all(2), Shapes::default(), functions()).unwrap();
             let dir = tempfile::tempdir().unwrap();
-            let start = trainer(dir.path(), all(1), Shapes::default(), RankFunctions::default());
+            let start = trainer(dir.path(), all(1), Shapes::default(), functions());
             let (found, moved) = (parameters_off(&one, &two), parameters_off(&one, &start));
             println!("{precision} {loss_scale} overlap {overlap}: {found} of {moved}");
             assert_eq!(one.progress.left_out, two.progress.left_out);
@@ -151,7 +151,7 @@ fn without_synchronised_batch_norm_ranks_agree_with_each_other_but_not_with_one(
         epochs: 2,
         ..config(ranks)
     };
-    let one = run(alone(1), Shapes::default(), RankFunctions::default()).unwrap();
+    let one = run(alone(1), Shapes::default(), functions()).unwrap();
     let two = run(alone(2), Shapes::default(), functions()).unwrap();
     let found = parameters_off(&one, &two);
     assert!(found > 1e-3, "{found}");

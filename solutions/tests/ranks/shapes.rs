@@ -80,7 +80,6 @@ pub fn functions() -> RankFunctions {
             first: 1 << 10,
             others: 1 << 12,
         },
-        rank_0_has_stalled: |_| {},
         ..RankFunctions::default()
     }
 }

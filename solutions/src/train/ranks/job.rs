@@ -12,7 +12,6 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use super::{Links, Member, ending::Reports};
 use crate::{
-    device::Chosen,
     parallel::{Collective, Processes, gather_json, panic_message, ring_all_reduce, threads::group},
     precision::GradScaler,
     train::{Outcome, RunFolder, Trainer, trainer::to_device},
@@ -107,16 +106,12 @@ impl Trainer {
 
     /// Another rank of this run, with a model and an optimizer of its own. It gets its weights from rank 0.
     fn follower(&self) -> Result<Self> {
-        let chosen = Chosen {
-            device: self.device.clone(),
-            name: self.device_name.clone(),
-            reason: None,
-        };
         let folder = RunFolder::of_another(self.folder.path());
         let (data, split) = (self.data.clone(), self.split.clone());
-        let mut this = Self::new(self.config.clone(), data, split, chosen, folder)?;
+        let mut this = Self::new(self.config.clone(), data, split, self.device.clone(), folder)?;
         let state = self.optimizer.state()?.into_iter().collect();
-        this.optimizer.load_state(&to_device(state, &self.device)?)?;
+        this.optimizer
+            .load_state(&to_device(state, &self.device.device)?)?;
         this.scaler = self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone()));
         this.progress = self.progress.clone();
         this.functions = self.functions.clone();

@@ -1,10 +1,6 @@
 //! One rank of a run: its steps, and what it agrees on with the others.
 
-use std::{
-    collections::HashMap,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use anyhow::{Context, Result, ensure};
 use candle_core::Tensor;
@@ -53,10 +49,8 @@ impl Member {
     pub fn new(links: Links, config: &Config, functions: &RankFunctions, model: &PointNet) -> Result<Self> {
         let rank = links.control.rank();
         let control = Arc::new(Control::new(links.control, links.reports.clone()));
-        // A bucket may wait for a rank that is slow but alive.
-        let patience = Duration::from_secs_f64(2.0 * config.rank_deadline);
         let both = (links.gradients, control.clone());
-        let gradients = Reduction::new(model, both, (config, functions), patience)?;
+        let gradients = Reduction::new(model, both, (config, functions))?;
         let cores = rayon::ThreadPoolBuilder::new()
             .num_threads(links.threads.unwrap_or_else(rayon::current_num_threads))
             .thread_name(move |i| format!("rank-{rank}-core-{i}"))

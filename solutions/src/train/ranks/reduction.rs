@@ -1,10 +1,7 @@
 //! The reduction of gradients over the ranks. In buckets, during the backward pass or after it: data parallelism, and ZeRO's
 //! stages 1 and 2, in which the ranks share the optimizer's state.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use anyhow::Result;
 use candle_core::{Device, Tensor, Var};
@@ -65,7 +62,7 @@ pub struct Reduction {
     engine: Engine,
     params: Vec<(String, Var)>,
     /// What this rank's optimizer updates; none without ZeRO.
-    pub shards: Option<Arc<Shards>>,
+    pub shards: Option<Shards>,
     control: Arc<Control>,
     stage: Stage,
     /// This rank's share of the current step's batch.
@@ -76,8 +73,7 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Reduces the gradients of `model` over `link`, as stage `config.zero` does. The reduction of a bucket must end within
-    /// `timeout`.
+    /// Reduces the gradients of `model` over `link`, as stage `config.zero` does.
     ///
     /// # Errors
     /// Returns the errors of [`Reducer::new`].
@@ -85,17 +81,9 @@ impl Reduction {
         model: &PointNet,
         (link, control): (Box<dyn Collective>, Arc<Control>),
         (config, functions): (&Config, &RankFunctions),
-        timeout: Duration,
     ) -> Result<Self> {
         let (zero, params) = (config.zero, model.params());
         let on_device = zero == 0 && link.on_tensors().is_some() && !model.device().is_cpu();
-        let shards = |units| {
-            let device = match config.offload_optimizer {
-                true => Device::Cpu,
-                false => model.device(),
-            };
-            Shards::new(model, units, control.clone(), &device).map(Arc::new)
-        };
         let (engine, shards) = if zero == 0 && !config.overlap && !on_device {
             // Without buckets, a lesson's function for them is not called.
             (Engine::AtOnce(link, functions.average), None)
@@ -110,11 +98,13 @@ impl Reduction {
                 }],
                 _ => (functions.buckets)(&each, functions.sizes),
             };
+            let device = match config.offload_optimizer {
+                true => Device::Cpu,
+                false => model.device(),
+            };
             let shards = match zero {
                 0 => None,
-                _ => Some(shards(
-                    buckets.iter().map(|bucket| bucket.params.clone()).collect(),
-                )?),
+                _ => Some(Shards::new(model, &buckets, control.clone(), &device)?),
             };
             // The single bucket of stage 1 is complete only with the last gradient.
             let buckets = (buckets, config.overlap && zero != 1);
@@ -125,7 +115,7 @@ impl Reduction {
             };
             let reducer = match on_device {
                 true => Reducer::on_device(link, tensors, buckets)?,
-                false => Reducer::new(link, tensors, buckets, reduce, timeout)?,
+                false => Reducer::new(link, tensors, buckets, reduce)?,
             };
             (Engine::Buckets(Box::new(reducer)), shards)
         };
@@ -144,16 +134,19 @@ impl Reduction {
     /// Returns the communication so far, and what this rank, which steps with `optimizer`, keeps.
     pub fn stats(&self, optimizer: &dyn Optimizer) -> Result<RankStats> {
         let control = self.control.link();
-        let copies = self.shards.as_ref().map_or(0, |shards| shards.copied_bytes());
-        let mut memory = RankMemory::of(optimizer, &self.params, (self.stage, control.world_size() as u64))?;
-        memory.counted[1] = self.gradients;
-        memory.counted[0] += copies;
-        memory.copies = copies;
-        let mut stats = self.stats;
-        // The parameters are gathered over the same link as everything else.
-        stats.others = control.traffic() - stats.parameters;
-        stats.memory = Some(memory);
-        Ok(stats)
+        let copies = self.shards.as_ref().map_or(0, Shards::copied_bytes);
+        let shared = (self.stage, control.world_size() as u64);
+        Ok(RankStats {
+            // The parameters are gathered over the same link as everything else.
+            others: control.traffic() - self.stats.parameters,
+            memory: Some(RankMemory::of(
+                optimizer,
+                &self.params,
+                shared,
+                (copies, self.gradients),
+            )?),
+            ..self.stats
+        })
     }
 
     /// Counts the cost of the gradients of a step.
@@ -256,7 +249,7 @@ impl Reduction {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
+    use std::{thread, time::Duration};
 
     use candle_core::DType;
 
@@ -280,8 +273,7 @@ mod tests {
         let model = PointNet::new(&config.network(3), &Device::Cpu, DType::F32, 1).unwrap();
         let control = Arc::new(Control::new(Box::new(control), Reports::new(2, 2)));
         let links: (Box<dyn Collective>, _) = (Box::new(gradients), control);
-        let mut reduce =
-            Reduction::new(&model, links, (&config, &functions), Duration::from_secs(20)).unwrap();
+        let mut reduce = Reduction::new(&model, links, (&config, &functions)).unwrap();
         let full = |(_, var): &(String, Var)| Tensor::full(value, var.shape(), &Device::Cpu).unwrap();
         let own: Vec<Tensor> = model.params().iter().map(full).collect();
         let mut scaler = GradScaler::new(DynamicScaler::new(8.0, 100).unwrap());

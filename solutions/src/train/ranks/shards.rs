@@ -13,7 +13,7 @@ use super::{
 use crate::{
     model::PointNet,
     optim::{Optimizer, Slices, Whole},
-    parallel::{chunk, part_like},
+    parallel::{Bucket, chunk, part_like},
     shard::slices_of_rank,
     train::{Config, master::build_optimizer},
 };
@@ -47,13 +47,8 @@ struct Slice {
 }
 
 impl Shards {
-    /// Cuts the parameters of `model`, grouped as `units` says. The slices are on `device`.
-    pub fn new(
-        model: &PointNet,
-        units: Vec<Vec<usize>>,
-        control: Arc<Control>,
-        device: &Device,
-    ) -> Result<Self> {
+    /// Cuts the parameters of `model`, grouped in `buckets`. The slices are on `device`.
+    pub fn new(model: &PointNet, buckets: &[Bucket], control: Arc<Control>, device: &Device) -> Result<Self> {
         let params = model.params();
         // One at a time: the guard of a lock lives to the end of its statement.
         let rank = control.link().rank();
@@ -67,7 +62,8 @@ impl Shards {
             };
             Ok(Slice { param, range, var })
         };
-        let unit = |of: Vec<usize>| -> Result<Unit> {
+        let unit = |bucket: &Bucket| -> Result<Unit> {
+            let of = &bucket.params;
             let sizes: Vec<usize> = of.iter().map(|&p| params[p].1.elem_count()).collect();
             let length = sizes.iter().sum();
             let own = slices_of_rank(&sizes, rank, world).into_iter();
@@ -77,10 +73,10 @@ impl Shards {
                 own: own
                     .map(|own| slice(of[own.param], own.range))
                     .collect::<Result<_>>()?,
-                params: of,
+                params: of.clone(),
             })
         };
-        let units = units.into_iter().map(unit).collect::<Result<_>>()?;
+        let units = buckets.iter().map(unit).collect::<Result<_>>()?;
         Ok(Self {
             control,
             params,

@@ -77,11 +77,13 @@ pub fn bytes<'a>(tensors: impl IntoIterator<Item = &'a Tensor>) -> u64 {
 }
 
 impl RankMemory {
-    /// Counts the model's parameters `params` and the state of `optimizer`; the prediction is that of a stage and a number of ranks.
+    /// Counts the model's parameters `params`, the `copies` of their slices, the `gradients` and the state of `optimizer`; the
+    /// prediction is that of a stage and a number of ranks.
     pub fn of(
         optimizer: &dyn Optimizer,
         params: &[(String, Var)],
         (stage, ranks): (Stage, u64),
+        (copies, gradients): (u64, u64),
     ) -> Result<Self> {
         let state = optimizer.state()?;
         let (others, kinds) = kinds(&state, params);
@@ -98,9 +100,13 @@ impl RankMemory {
         let parameters = vars.clone().map(|var| var.elem_count() as u64).sum();
         Ok(Self {
             stage,
-            counted: [bytes(vars) + masters, 0, size(&state) - masters - size(&others)],
+            counted: [
+                bytes(vars) + masters + copies,
+                gradients,
+                size(&state) - masters - size(&others),
+            ],
             predicted: bytes_per_rank(parameters, each, stage, ranks),
-            copies: 0,
+            copies,
         })
     }
 
