@@ -20,9 +20,7 @@ use crate::train::{
 /// Rows of the table of epochs; the first epochs of longer runs are in `metrics.jsonl` only.
 const MOST_ROWS: usize = 500;
 
-/// Wrongly classified trees on the page, at most.
-const MOST_TREES: usize = 24;
-/// Points of each, at most.
+/// Points of a wrongly classified tree, at most.
 const MOST_POINTS: usize = 1024;
 
 /// The page of a run: one HTML file that needs no network.
@@ -34,7 +32,6 @@ const MOST_POINTS: usize = 1024;
 pub fn run_page(run: &RunReport) -> Result<String> {
     let evaluation = run.evaluation.as_ref().filter(|e| e.clouds() > 0);
     let hidden = run.epochs.len().saturating_sub(MOST_ROWS);
-    let shown = run.wrong.len().min(MOST_TREES);
     let title = match run.title.as_str() {
         "" => "A run of canopy",
         title => title,
@@ -58,8 +55,7 @@ pub fn run_page(run: &RunReport) -> Result<String> {
         epochs => Serde(&run.epochs[hidden..]),
         species => evaluation.map(|e| species(run, e)),
         number => run.number.as_ref().map(number),
-        wrong => run.wrong[..shown].iter().map(card).collect::<Vec<_>>(),
-        more => run.wrong.len() - shown,
+        wrong => run.wrong.iter().map(card).collect::<Vec<_>>(),
     };
     let [template, css] = [include_str!("page.html"), include_str!("page.css")];
     render(template, css, &[include_str!("page.js")], data)
