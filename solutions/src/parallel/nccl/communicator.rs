@@ -21,7 +21,10 @@ use candle_core::{
     cuda_backend::cudarc::driver::{CudaEvent, CudaStream},
 };
 
-use super::library::{Handle, Id, Library};
+use super::{
+    agree,
+    library::{Handle, Id, Library},
+};
 use crate::{
     kernels::device::address,
     parallel::{Collective, OnTensors, Started, gather_json, mpi::Shared},
