@@ -165,66 +165,35 @@ pub fn backward<E: From<Error>>(
         ))
         .into());
     }
-    match Reverse::new(loss, pass)? {
-        Some(reverse) => reverse.run(ready),
-        None => by_candle(loss, ready),
+    let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
+    match nodes.iter().any(|n| n.output.id() == loss.id()) {
+        true => over_tape(loss, nodes, ready),
+        false => by_candle(loss, ready),
     }
 }
 
-/// A backward pass over the tape.
-struct Reverse {
-    nodes: Vec<Node>,
-    /// Gradients still being summed.
-    partial: HashMap<TensorId, Gradient>,
-    /// How many nodes will still add to a variable's gradient.
-    uses: HashMap<TensorId, usize>,
-}
-
-impl Reverse {
-    /// Starts from `loss`, a scalar, and uses up the tape of `pass`. Returns `None` if the loss is not on this tape.
-    ///
-    /// # Errors
-    /// Returns an error if the device has no memory for a number.
-    fn new(loss: &Tensor, pass: &Pass) -> Result<Option<Self>, Error> {
-        let nodes = pass.tape.as_ref().map(Tape::take).unwrap_or_default();
-        if !nodes.iter().any(|n| n.output.id() == loss.id()) {
-            return Ok(None);
-        }
-        let one = Gradient::Tensor(loss.detach().ones_like()?);
-        let mut uses = HashMap::new();
-        for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
-            *uses.entry(input.id()).or_insert(0) += 1;
-        }
-        Ok(Some(Self {
-            nodes,
-            partial: HashMap::from([(loss.id(), one)]),
-            uses,
-        }))
+/// The backward pass over the nodes of a tape.
+fn over_tape<E: From<Error>>(
+    loss: &Tensor,
+    mut nodes: Vec<Node>,
+    ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
+) -> Result<(), E> {
+    // How many nodes will still add to a variable's gradient.
+    let mut uses = HashMap::new();
+    for input in nodes.iter().flat_map(|n| &n.inputs).filter(|t| t.is_variable()) {
+        *uses.entry(input.id()).or_insert(0) += 1;
     }
-
-    /// Calls `ready` as [`backward`] does.
-    fn run<E: From<Error>>(
-        mut self,
-        ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
-    ) -> Result<(), E> {
-        while let Some(node) = self.nodes.pop() {
-            self.visit(node, ready)?;
-        }
-        Ok(())
-    }
-
-    fn visit<E: From<Error>>(
-        &mut self,
-        node: Node,
-        ready: &mut dyn FnMut(&Tensor, Tensor) -> Result<(), E>,
-    ) -> Result<(), E> {
+    // Gradients still being summed.
+    let one = Gradient::Tensor(loss.detach().ones_like()?);
+    let mut partial = HashMap::from([(loss.id(), one)]);
+    while let Some(node) = nodes.pop() {
         let Node {
             output,
             inputs,
             wanted,
             rule,
         } = node;
-        let Some(gradient) = self.partial.remove(&output.id()) else {
+        let Some(gradient) = partial.remove(&output.id()) else {
             let shape = output.shape();
             return Err(Error::msg(format!(
                 "a fused operator's output of shape {shape:?} received no gradient: it was not used, or one of candle's \
@@ -236,22 +205,22 @@ impl Reverse {
         let grads = rule.gradients(gradient, &output, &wanted)?;
         for (input, gradient) in inputs.iter().zip(grads) {
             if let Some(gradient) = gradient {
-                let sum = match self.partial.remove(&input.id()) {
+                let sum = match partial.remove(&input.id()) {
                     None => gradient,
                     Some(sum) => sum.plus(gradient, input)?,
                 };
-                self.partial.insert(input.id(), sum);
+                partial.insert(input.id(), sum);
             }
-            if let Some(left) = self.uses.get_mut(&input.id()) {
+            if let Some(left) = uses.get_mut(&input.id()) {
                 *left -= 1;
-                if let (0, Some(sum)) = (*left, self.partial.remove(&input.id())) {
+                if let (0, Some(sum)) = (*left, partial.remove(&input.id())) {
                     let sum = sum.into_tensor(input)?;
                     ready(input, sum)?;
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// candle's backward pass: the plain operators are on candle's graph.
