@@ -13,7 +13,6 @@ mod bench;
 mod collective;
 mod data;
 mod doctor;
-mod engine;
 mod eval;
 mod find_lr;
 mod launch;

@@ -86,11 +86,6 @@ impl Options {
         self
     }
 
-    /// Whether the setting `key` is given.
-    pub fn has(&self, key: &str) -> bool {
-        self.0.contains_key(key)
-    }
-
     /// The number of ranks, if it is given.
     pub fn ranks(&self) -> Option<usize> {
         self.0.get("ranks")?.as_integer()?.try_into().ok()
@@ -110,6 +105,45 @@ mod tests {
     fn parsed(words: &[&str]) -> Result<Options, clap::Error> {
         let command = Options::augment_args(Command::new("train").no_binary_name(true));
         Options::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+
+    /// The settings that the options `words` change, or the first line of an error.
+    fn outcome(words: &str) -> Result<Vec<String>, String> {
+        let first = |error: String| error.lines().next().unwrap().to_owned();
+        let words: Vec<&str> = words.split_whitespace().collect();
+        let given = parsed(&words).map_err(|error| first(error.to_string()))?;
+        let config = given.over(&Config::default()).unwrap();
+        config.validate().map_err(|error| format!("error: {error:#}"))?;
+        let table = toml::Table::try_from(&config).unwrap();
+        assert_eq!(table.clone().try_into::<Config>().unwrap(), config, "read back");
+        let usual = toml::Table::try_from(Config::default()).unwrap();
+        let changed = table.iter().filter(|(key, value)| usual.get(*key) != Some(value));
+        let mut lines: Vec<String> = changed.map(|(key, value)| format!("{key} = {value}")).collect();
+        if words.contains(&"--optimizer") {
+            lines.push(format!("{:?}", config.optim().unwrap()));
+        }
+        Ok(lines)
+    }
+
+    /// In the listing, what options give follows them, indented. The variable `CANOPY_WRITE_SETTINGS` writes it anew.
+    #[test]
+    fn options_give_the_listed_settings_and_errors() {
+        let listing = include_str!("settings.txt");
+        let mut found = String::new();
+        for line in listing.lines().filter(|line| !line.starts_with("  ")) {
+            found += &format!("{line}\n");
+            if line.starts_with('-') {
+                let lines = outcome(line).unwrap_or_else(|error| vec![error]);
+                found.extend(lines.iter().map(|line| format!("  {line}\n")));
+            }
+        }
+        if std::env::var_os("CANOPY_WRITE_SETTINGS").is_some() {
+            fs::write("src/cli/settings.txt", &found).unwrap();
+        }
+        for (found, expected) in found.lines().zip(listing.lines()) {
+            assert_eq!(found, expected);
+        }
+        assert_eq!(found.len(), listing.len());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use anyhow::{Result, ensure};
 use super::{
     collective::{self, Collective},
     data::open,
-    engine, launcher, monitor,
+    launcher, monitor,
     options::Options,
     profiling::{self, Profiling},
     stop,
@@ -30,15 +30,13 @@ use crate::{
 /// Options of `canopy train`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Settings come from the preset, then the file given with --config, then the command line; the later win. What the
-DeepSpeed JSON given with --engine sets, neither file nor command line may set to something else.
+Settings come from the preset, then the file given with --config, then the command line; the later win.
 
 Examples:
   canopy train
   canopy train --preset full --seed 3 --out runs/full-3
   canopy train --data idtrees/ --species QURU,ACRU --min-points 64 --folds 5 --fold 0
   canopy train --config run.toml --epochs 100
-  canopy train --engine ds.json --epochs 10  batch size, optimizer, schedule, precision of a DeepSpeed JSON
   canopy train --epochs 2 --profile         where does the time go?
   canopy train --precision fp16 --points 128 --width 4
   canopy train --target height --head mixture --categories site,season
@@ -52,9 +50,6 @@ pub struct Args {
     /// TOML file with settings, named as the options below
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     config: Option<PathBuf>,
-    /// DeepSpeed JSON: batch sizes, optimizer, scheduler, fp16 or bf16, clipping. Options fill in what it leaves out
-    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
-    engine: Option<PathBuf>,
     /// Folder of the run [default: a new one in runs/]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -168,10 +163,6 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let target = given.over(&Config::preset(preset)?)?.target;
     let mut config = given.over(&Config::preset(preset)?.for_target(target))?;
     config.ranks = launcher::ranks(place, given.ranks(), config.ranks)?;
-    let notes = match &args.engine {
-        Some(path) => engine::apply(path, &mut config, &given)?,
-        None => Vec::new(),
-    };
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let whole = open::any(Path::new(&config.data))?;
@@ -193,9 +184,6 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
     open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     introduce(&config, &data, &split, &chosen, &folder)?;
-    for note in notes {
-        note!("note: {note}");
-    }
     let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
         note!("note: {warning}");

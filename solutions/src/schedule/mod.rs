@@ -1,6 +1,6 @@
 //! Learning-rate schedules: pure functions from the step to the learning rate, and [`Schedule`], by which a run names one.
 //!
-//! `solutions/tests/library/schedules.rs` tests the functions against PyTorch's and DeepSpeed's schedulers, step by step.
+//! `solutions/tests/library/schedules.rs` tests the functions against PyTorch's schedulers, step by step.
 
 mod choice;
 mod cosine;
@@ -8,7 +8,6 @@ mod decay;
 mod one_cycle;
 mod range_test;
 mod scaling;
-mod warmup;
 
 pub use choice::Schedule;
 pub use cosine::cosine_with_warmup;

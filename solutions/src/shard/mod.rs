@@ -5,7 +5,6 @@
 //! [`Collective`](crate::parallel::Collective).
 
 mod batch;
-mod config;
 mod count;
 mod engine;
 mod gradients;
@@ -15,7 +14,6 @@ mod parameters;
 mod slice;
 
 pub use batch::{BatchSizes, BatchWanted, settle_batch};
-pub use config::EngineFile;
 pub use count::{Stage, bytes_per_rank, numbers_sent};
 pub use engine::{EngineState, Outcome, engine_backward, engine_step};
 pub use gradients::reduce_gradients;

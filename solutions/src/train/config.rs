@@ -159,8 +159,7 @@ pub struct Config {
     #[arg(long, value_name = "NORM", default_value_t = 1.0, help_heading = OPTIM)]
     pub clip: f64,
     /// Learning rate schedule after the warm-up: cosine, constant, step:EPOCHS:GAMMA, multistep:EPOCH,EPOCH:GAMMA,
-    /// exponential:GAMMA, `onecycle[:RISING]`. Or one of DeepSpeed's, which count steps and have a warm-up of their own:
-    /// warmuplr:steps=1000, warmupdecaylr:total=2000, warmupcosinelr:total=2000
+    /// exponential:GAMMA, `onecycle[:RISING]`
     #[arg(long, value_name = "FORM", default_value_t = Schedule::Cosine, help_heading = OPTIM)]
     #[serde(with = "super::by_text")]
     pub schedule: Schedule,

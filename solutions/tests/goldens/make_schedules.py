@@ -1,6 +1,6 @@
-"""Learning rates of PyTorch's and DeepSpeed's schedulers, step by step, into schedules.golden.json.
+"""Learning rates of PyTorch's schedulers, step by step, into schedules.golden.json.
 
-    pip install torch deepspeed        (DS_BUILD_OPS=0; no operator is built)
+    pip install torch
     python solutions/tests/goldens/make_schedules.py
 """
 
@@ -8,7 +8,6 @@ import json
 import pathlib
 
 import torch
-from deepspeed.runtime import lr_schedules as ds
 from torch.optim import lr_scheduler as pt
 
 
@@ -16,34 +15,25 @@ def optimizer(lr):
     return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=lr, momentum=0.9)
 
 
-def run(scheduler, optimizer, steps, before):
-    """`before`: the rate is read before the scheduler's own step (PyTorch's habit), or after it (DeepSpeed's)."""
+def run(scheduler, optimizer, steps):
     rates, momenta = [], []
     for step in range(steps):
-        if not before:
-            scheduler.step()
         group = optimizer.param_groups[0]
         rates.append(group["lr"])
         momenta.append(group["momentum"])
         optimizer.step()
-        if before and step + 1 < steps:
+        if step + 1 < steps:
             scheduler.step()
     return rates, momenta
 
 
 def pytorch(name, make, lr=0.4, steps=40, **settings):
     o = optimizer(lr)
-    rates, momenta = run(make(o, **settings), o, steps, True)
+    rates, momenta = run(make(o, **settings), o, steps)
     case = {"name": name, "lr": lr, "settings": settings, "rates": rates}
     if name.startswith("one_cycle"):
         case["momenta"] = momenta
     return case
-
-
-def deepspeed(name, make, lr=0.4, steps=40, **settings):
-    o = optimizer(lr)
-    rates, _ = run(make(o, **settings), o, steps, False)
-    return {"name": name, "lr": lr, "settings": settings, "rates": rates}
 
 
 cases = [
@@ -54,14 +44,6 @@ cases = [
     pytorch("one_cycle", pt.OneCycleLR, max_lr=0.4, total_steps=40),
     pytorch("one_cycle_odd", pt.OneCycleLR, steps=23, max_lr=1.5, total_steps=23, pct_start=0.45, div_factor=10.0,
             final_div_factor=100.0, base_momentum=0.8, max_momentum=0.9),
-    deepspeed("warmup_log", ds.WarmupLR, warmup_min_lr=0.01, warmup_max_lr=0.4, warmup_num_steps=12),
-    deepspeed("warmup_linear", ds.WarmupLR, warmup_min_lr=0.01, warmup_max_lr=0.4, warmup_num_steps=12,
-              warmup_type="linear"),
-    deepspeed("warmup_of_one", ds.WarmupLR, warmup_min_lr=0.01, warmup_max_lr=0.4, warmup_num_steps=1),
-    deepspeed("warmup_decay", ds.WarmupDecayLR, steps=44, total_num_steps=40, warmup_min_lr=0.01, warmup_max_lr=0.4,
-              warmup_num_steps=12),
-    deepspeed("warmup_cosine", ds.WarmupCosineLR, steps=44, total_num_steps=40, warmup_min_ratio=0.1,
-              warmup_num_steps=12),
 ]
 path = pathlib.Path(__file__).with_name("schedules.golden.json")
 path.write_text("[\n" + ",\n".join(json.dumps(case) for case in cases) + "\n]\n")

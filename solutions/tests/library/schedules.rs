@@ -1,4 +1,4 @@
-//! Every schedule against PyTorch's or DeepSpeed's, step by step; `goldens/make_schedules.py` made the expected values.
+//! Every schedule against PyTorch's, step by step; `goldens/make_schedules.py` made the expected values.
 
 use std::collections::HashMap;
 
@@ -21,28 +21,17 @@ fn cases() -> HashMap<String, Case> {
     cases.into_iter().map(|case| (case.name.clone(), case)).collect()
 }
 
-/// DeepSpeed advances its schedule after a step, so a run's step t has the rate of the schedule's step t − 1.
 #[test]
 fn every_schedule_matches_its_library_at_every_step() {
     let cases = cases();
-    for (name, form, base, first) in [
-        ("step", "step:7:0.7", 0.4, 0),
-        ("multi_step", "multistep:3,11,12,30:0.1", 0.4, 0),
-        ("exponential", "exponential:0.93", 0.4, 0),
-        ("warmup_log", "warmuplr:steps=12:min=0.01", 0.4, 1),
-        ("warmup_linear", "warmuplr:steps=12:min=0.01:rise=linear", 0.4, 1),
-        ("warmup_of_one", "warmuplr:steps=1:min=0.01", 0.4, 1),
-        ("warmup_decay", "warmupdecaylr:total=40:steps=12:min=0.01", 0.4, 1),
-        (
-            "warmup_cosine",
-            "warmupcosinelr:total=40:steps=12:min=0.1",
-            0.4,
-            1,
-        ),
+    for (name, form) in [
+        ("step", "step:7:0.7"),
+        ("multi_step", "multistep:3,11,12,30:0.1"),
+        ("exponential", "exponential:0.93"),
     ] {
         let schedule: Schedule = form.parse().unwrap();
-        for (step, &expected) in (first..).zip(&cases[name].rates) {
-            let rate = schedule.rate(step, [1, 40], 0.0, base).unwrap();
+        for (step, &expected) in (0..).zip(&cases[name].rates) {
+            let rate = schedule.rate(step, [1, 40], 0.0, 0.4).unwrap();
             assert_relative_eq!(rate, expected, max_relative = 1e-12, epsilon = 1e-15);
         }
     }

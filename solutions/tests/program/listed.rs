@@ -28,7 +28,7 @@ fn runs_are_trained_evaluated_and_predict() {
 }
 
 #[test]
-fn settings_of_deepspeed_and_of_ranks_are_used() {
+fn settings_of_ranks_are_used() {
     run_list(include_str!("lists/ranks.txt"));
 }
 

@@ -140,20 +140,6 @@ fn canopy_reads_the_inventory_that_the_book_shows() {
 }
 
 #[test]
-fn canopy_reads_the_deepspeed_file_that_the_book_shows() {
-    let shown = &blocks("own-data.md", "json")[1];
-    let file = canopy::shard::EngineFile::parse(shown).unwrap();
-    assert_eq!(file.batch.train, Some(4));
-    assert_eq!(file.settings.len(), 10, "{:?}", file.settings);
-}
-
-#[test]
-fn canopy_reads_the_deepspeed_file_of_lesson_09() {
-    let file = canopy::shard::EngineFile::parse(&blocks("09-sharding.md", "json")[0]).unwrap();
-    assert_eq!(file.batch.train, Some(4));
-}
-
-#[test]
 fn the_program_that_adds_measurements_runs() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
