@@ -1,19 +1,10 @@
-//! Public data sets by name: where their files are, how long, under which licence; and a download by `curl` that resumes,
-//! checks, and never leaves half a file under its name.
+//! Public data sets by name: where their files are, how long, under which licence, and with which checksum.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::Path,
-    process::Command,
-    sync::LazyLock,
-};
+use std::{fs, io::Read, path::Path, sync::LazyLock};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
-
-use crate::atomic;
 
 static ENTRIES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     let entries = serde_json::from_str(include_str!("catalogue.json"));
@@ -69,56 +60,6 @@ pub fn find(name: &str) -> Result<&'static Entry> {
         .with_context(|| format!("no data set is called '{name}': known are {}", names.join(", ")))
 }
 
-/// Options of every download. curl shows its progress, and waits and retries by itself if a server is busy; a server that
-/// sends nothing for a minute has failed.
-const OPTIONS: &str = "--fail --location --show-error --progress-bar --continue-at - --retry 5 --connect-timeout 60 \
-                       --speed-limit 1 --speed-time 60";
-
-/// Downloads `file` from `url` to `to` by `curl`. The part so far is kept in `to` + `.part`; the next run resumes it.
-///
-/// # Errors
-/// Returns an error if `to` has other content, curl fails, length or MD5 are wrong, or there is no `curl`: then the error says
-/// how to download the file without it.
-pub fn download(url: &str, to: &Path, file: &File) -> Result<()> {
-    let at = to.display();
-    if to.exists() {
-        return verify(to, file)
-            .with_context(|| format!("{at} exists already; remove it to download it again"));
-    }
-    let folder = atomic::parent(to);
-    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let part = to.with_added_extension("part");
-    // The part may be whole, if the last run was stopped at its end.
-    if verify(&part, file).is_err() {
-        // A server must not redirect to another protocol.
-        let protocol = format!("={}", url.split(':').next().unwrap_or("https"));
-        let mut curl = Command::new("curl");
-        curl.args(OPTIONS.split_whitespace())
-            .args(["--user-agent", concat!("canopy/", env!("CARGO_PKG_VERSION"))])
-            .args(["--proto", &protocol, "--url", url, "--output"])
-            .arg(&part);
-        let status = match curl.status() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => bail!(
-                "there is no `curl`, which downloads the file: install it, or save {url} as {at} in another way, such as\n  \
-                 wget --continue --output-document='{at}' '{url}'\nand run this command again, which then checks the file"
-            ),
-            status => status.context("cannot start curl")?,
-        };
-        ensure!(
-            status.success(),
-            "{url}: curl failed (its message is above); run the command again to resume, or remove {} to begin again",
-            part.display()
-        );
-        if let Err(e) = verify(&part, file) {
-            fs::remove_file(&part).with_context(|| format!("cannot remove {}", part.display()))?;
-            return Err(e.context(format!(
-                "{url}: the download is not the published file and was removed"
-            )));
-        }
-    }
-    fs::rename(&part, to).with_context(|| format!("cannot rename {} to {at}", part.display()))
-}
-
 /// Compares the file at `path` with the length and the MD5 of `file`.
 ///
 /// # Errors
@@ -149,6 +90,26 @@ pub fn verify(path: &Path, file: &File) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_of_another_length_or_content_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        // RFC 1321, appendix A.5.
+        let file = |bytes| File {
+            name: "a",
+            url: None,
+            bytes,
+            md5: "900150983CD24FB0D6963F7D28E17F72",
+        };
+        for (content, bytes, part) in [("abcd", Some(3), "4 bytes"), ("abd", None, "MD5")] {
+            fs::write(&path, content).unwrap();
+            let error = verify(&path, &file(bytes)).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+        fs::write(&path, "abc").unwrap();
+        verify(&path, &file(Some(3))).unwrap();
+    }
 
     #[test]
     fn every_entry_can_be_verified_and_found() {

@@ -13,15 +13,13 @@ pub enum Format {
     Las,
     /// LAS compressed by LASzip; COPC files too.
     Laz,
-    /// The Stanford polygon format, ASCII or binary.
-    Ply,
     /// A point per line: XYZ, PTS, TXT, CSV, ASC.
     Text,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 4] = [Self::Las, Self::Laz, Self::Ply, Self::Text];
+    pub const ALL: [Self; 3] = [Self::Las, Self::Laz, Self::Text];
 
     /// The format of the extension of `path`, if any.
     pub fn from_path(path: &Path) -> Option<Self> {
@@ -36,7 +34,6 @@ impl Format {
         match self {
             Self::Las => ("LAS", &["las"], "\"LASF\""),
             Self::Laz => ("LAZ", &["laz"], "\"LASF\""),
-            Self::Ply => ("PLY", &["ply"], "\"ply\""),
             Self::Text => ("text", &["xyz", "pts", "txt", "csv", "asc"], "lines of numbers"),
         }
     }
@@ -66,9 +63,6 @@ pub(super) fn detect(path: &Path, head: &[u8]) -> Result<Format> {
         let compressed = head.get(104).is_some_and(|f| f & 0x80 != 0);
         return Ok(if compressed { Format::Laz } else { Format::Las });
     }
-    if head.starts_with(b"ply\n") || head.starts_with(b"ply\r") {
-        return Ok(Format::Ply);
-    }
     // The length of safetensors' header, at most 100 MB, then the header: a JSON object.
     if let Some([0..6, 0, 0, 0, 0, b'{']) = head.get(3..9) {
         bail!("is safetensors: if it is a shard of a data set, give the folder that has its dataset.json");
@@ -84,7 +78,7 @@ pub(super) fn detect(path: &Path, head: &[u8]) -> Result<Format> {
     let found = head.escape_ascii().to_string();
     let found = found.get(..32).unwrap_or(&found);
     let Some(format) = by_name else {
-        bail!("begins with \"{found}\": expected LAS, LAZ, COPC, PLY, or lines of x y z")
+        bail!("begins with \"{found}\": expected LAS, LAZ, COPC, or lines of x y z")
     };
     let (name, _, begin) = format.facts();
     bail!("byte 0: expected {begin}, found \"{found}\": not a {name} file, or damaged")

@@ -1,4 +1,4 @@
-//! Point clouds in files: LAS, LAZ, COPC, PLY and text.
+//! Point clouds in files: LAS, LAZ, COPC and text.
 //!
 //! [`read`] returns a file as one [`Cloud`](crate::Cloud). [`open`] reads it in pieces, so that a file larger than memory can be
 //! converted. [`write`](fn@write) and [`Writer`] write. A damaged, truncated or hostile file ends in an
@@ -21,7 +21,6 @@
 
 mod format;
 mod las;
-mod ply;
 mod points;
 mod reader;
 mod rows;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::{
     Format,
     format::detect,
-    las, ply,
+    las,
     stream::{Grid, Source},
     text,
 };
@@ -81,7 +81,6 @@ pub fn open(path: &Path) -> Result<Reader> {
     let (file, head, len) = peek(path).with_context(named)?;
     let source = match detect(path, &head).with_context(named)? {
         Format::Las | Format::Laz => las::open(file, len),
-        Format::Ply => ply::open(file),
         Format::Text => text::open(file),
     };
     Ok(Reader {

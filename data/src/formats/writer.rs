@@ -9,8 +9,7 @@ use anyhow::{Context, Result, ensure};
 use tempfile::TempPath;
 
 use super::{
-    Format, Reader, las,
-    rows::{self, Rows},
+    Format, Reader, las, rows,
     stream::{Grid, Sink},
 };
 use crate::{Cloud, atomic};
@@ -116,20 +115,13 @@ impl Writer {
 
     fn begin(&self, first: &Cloud) -> Result<Box<dyn Sink>> {
         let file = File::options().write(true).open(&self.temp)?;
-        let is_csv = self
-            .path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("csv"));
-        let rows = match self.format {
-            Format::Las | Format::Laz => {
-                let (grid, pack) = (self.options.grid_for(first.origin), self.format == Format::Laz);
-                return Ok(Box::new(las::Sink::new(file, grid, pack)?));
-            }
-            Format::Ply => Rows::Ply,
-            Format::Text if is_csv => Rows::Csv,
-            Format::Text => Rows::Text,
-        };
-        Ok(Box::new(rows::Sink::new(file, first, rows)?))
+        if self.format == Format::Text {
+            let extension = self.path.extension();
+            let is_csv = extension.is_some_and(|e| e.eq_ignore_ascii_case("csv"));
+            return Ok(Box::new(rows::Sink::new(file, first, is_csv)?));
+        }
+        let (grid, pack) = (self.options.grid_for(first.origin), self.format == Format::Laz);
+        Ok(Box::new(las::Sink::new(file, grid, pack)?))
     }
 
     /// Completes the file and renames it. Returns how many points it has.

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 /// Extensions of point files.
-pub const POINT_FILES: [&str; 8] = ["las", "laz", "ply", "xyz", "pts", "txt", "csv", "asc"];
+pub const POINT_FILES: [&str; 7] = ["las", "laz", "xyz", "pts", "txt", "csv", "asc"];
 /// Deeper than any data set; ends a cycle of links.
 const DEEPEST: usize = 16;
 

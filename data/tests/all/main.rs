@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod fetch;
 mod importers;
 #[path = "../made/mod.rs"]
 mod made;

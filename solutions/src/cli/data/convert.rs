@@ -23,13 +23,13 @@ use super::{
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
-folder with the same names (`t.las` and `t.laz` become `t.las.ply` and `t.laz.ply`); \
+folder with the same names (`t.las` and `t.laz` become `t.las.xyz` and `t.laz.xyz`); \
 a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
 LAZ, coordinates keep their scale and offset unless --resolution is given.
 
 Examples:
-  canopy data convert tree.laz tree.ply
+  canopy data convert tree.laz tree.xyz
   canopy data convert scans/ as-laz/ --to laz
   canopy data convert stpctls/ trees/ --to las")]
 pub struct Args {
@@ -38,7 +38,7 @@ pub struct Args {
     /// The file or folder to write
     output: PathBuf,
     /// Output format [default: that of the output's extension; laz for a folder]
-    #[arg(long, value_name = "FORMAT", value_parser = ["las", "laz", "ply", "xyz"])]
+    #[arg(long, value_name = "FORMAT", value_parser = ["las", "laz", "xyz"])]
     to: Option<String>,
     /// Step of the coordinates in LAS and LAZ, metres [default: that of the input, or 0.001]
     #[arg(long, value_name = "M")]
@@ -131,7 +131,7 @@ fn one(
 }
 
 /// The point files of the input's folder, and the files that they become. Files that differ in their endings only, such as
-/// `t.las` and `t.laz`, keep them: `t.las.ply` and `t.laz.ply`.
+/// `t.las` and `t.laz`, keep them: `t.las.xyz` and `t.laz.xyz`.
 fn targets(args: &Args, ending: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut files = import::point_files(&args.input)?;
     // Tables of labels are not clouds.

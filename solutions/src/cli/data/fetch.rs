@@ -1,9 +1,6 @@
 //! `canopy data fetch`.
 
-use std::{
-    io::{IsTerminal, stdin},
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use canopy_data::fetch::{self, Entry};
@@ -15,28 +12,25 @@ use crate::cli::table::show;
 /// Options of `canopy data fetch`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a NAME it lists the known data sets. `curl` downloads the files; without it, the command says how to get them. \
-The same command resumes an interrupted download. Zips are not unpacked: it prints the command for that.
+Without a NAME it lists the known data sets. Of one it prints licence and citation, and the commands that download its \
+files (and resume an interrupted download). Run it again then: it checks length and MD5, and says how to unpack and import.
 
 Examples:
   canopy data fetch
   canopy data fetch idtrees
-  canopy data fetch for-species20k --agree --out /big/disk/for-species20k")]
+  canopy data fetch for-species20k --out /big/disk/for-species20k")]
 pub struct Args {
     /// The data set
     name: Option<String>,
     /// Folder for its files [default: its name]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Agree to the data set's licence without a question
-    #[arg(long)]
-    agree: bool,
-    /// Print the known data as JSON and fetch nothing
+    /// Print the known data as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Downloads and verifies a data set.
+/// Describes a data set, prints the commands that download it, and checks the files that are there.
 pub fn run(args: &Args) -> Result<()> {
     let Some(name) = &args.name else {
         return list(args.json);
@@ -47,21 +41,40 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(entry.name));
-    if entry.files.iter().all(|f| f.url.is_none()) {
-        return by_hand(entry, &out);
-    }
-    agreed(entry, args.agree)?;
+    let mut commands = Vec::new();
+    let mut missing = entry.files.is_empty();
     for file in &entry.files {
-        let Some(url) = file.url else { continue };
-        let to = out.join(file.name);
-        fetch::download(url, &to, file)?;
-        say!("{}: fetched; length and MD5 are correct", to.display());
-        if to.extension().is_some_and(|e| e == "zip") {
-            let (to, folder) = (to.display(), to.with_extension(""));
-            say!("unpack it, such as by: unzip '{to}' -d '{}'", folder.display());
+        let path = out.join(file.name);
+        let to = path.display();
+        if path.exists() {
+            fetch::verify(&path, file).context("resume its download, or remove the file")?;
+            say!("{to}: length and MD5 are correct");
+            if path.extension().is_some_and(|e| e == "zip") {
+                let folder = path.with_extension("");
+                say!("unpack it, such as by: unzip '{to}' -d '{}'", folder.display());
+            }
+            continue;
         }
+        missing = true;
+        let command = |url| {
+            format!("curl --fail --location --continue-at - --retry 5 --create-dirs --output '{to}' '{url}'")
+        };
+        commands.extend(file.url.map(command));
     }
-    say!("next: canopy data import {} {}", entry.name, out.display());
+    if !missing {
+        say!("next: canopy data import {} {}", entry.name, out.display());
+        return Ok(());
+    }
+    ensure!(
+        !commands.is_empty(),
+        "there is no direct address: download '{}' by hand, as described above, into the folder {}",
+        entry.name,
+        out.display()
+    );
+    say!(
+        "\nIf you agree to the licence, download the files by\n{}\nand run this command again, which then checks them.",
+        commands.join("\n")
+    );
     Ok(())
 }
 
@@ -84,50 +97,6 @@ fn list(json: bool) -> Result<()> {
     };
     let rows: Vec<_> = fetch::catalogue().iter().map(row).collect();
     show(&json!({ "data_sets": rows }), false)?;
-    say!("\nfetch one: canopy data fetch NAME");
-    Ok(())
-}
-
-/// Prints what to do by hand, and checks the files that exist.
-fn by_hand(entry: &Entry, out: &Path) -> Result<()> {
-    let mut missing = entry.files.is_empty();
-    for file in &entry.files {
-        let path = out.join(file.name);
-        if !path.exists() {
-            missing = true;
-            continue;
-        }
-        fetch::verify(&path, file)?;
-        say!("{}: length and MD5 are correct", path.display());
-    }
-    ensure!(
-        !missing,
-        "'{}' cannot be fetched by this command: download it by hand, as described above",
-        entry.name
-    );
-    Ok(())
-}
-
-fn agreed(entry: &Entry, already: bool) -> Result<()> {
-    if already {
-        return Ok(());
-    }
-    ensure!(
-        stdin().is_terminal(),
-        "the licence of '{}' ({}) must be agreed to: run this on a terminal, or add --agree",
-        entry.name,
-        entry.licence
-    );
-    eprint!(
-        "\nDo you agree to the licence {}, and fetch? [y/N] ",
-        entry.licence
-    );
-    let mut answer = String::new();
-    stdin().read_line(&mut answer).context("standard input")?;
-    let answer = answer.trim().to_lowercase();
-    ensure!(
-        answer == "y" || answer == "yes",
-        "not agreed: nothing was fetched"
-    );
+    say!("\nhow to get one: canopy data fetch NAME");
     Ok(())
 }

@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = Config::default().seed)]
     seed: u64,
     /// Shards, or one file per scan
-    #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "ply", "xyz"])]
+    #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "xyz"])]
     format: String,
 }
 

@@ -21,7 +21,7 @@ use clap::Subcommand;
 pub enum DataCommand {
     /// Import a data set as downloaded into shards, which training reads fast
     Import(import::Args),
-    /// Download a public data set after showing its licence
+    /// Show the licence of a public data set and how to download it, and check its files
     Fetch(fetch::Args),
     /// Describe files and data sets
     Info(info::Args),

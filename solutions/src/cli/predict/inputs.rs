@@ -92,7 +92,7 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Input>> {
         };
         ensure!(
             !files.is_empty(),
-            "{}: expected a data set, or a folder of .las, .laz, .ply, .xyz, .pts, .txt, .csv or .asc files",
+            "{}: expected a data set, or a folder of .las, .laz, .xyz, .pts, .txt, .csv or .asc files",
             path.display()
         );
         let record = |file: &PathBuf| TreeRecord {

@@ -41,7 +41,7 @@ Examples:
   canopy predict runs/quick tree.laz
   canopy predict runs/quick scans/ --format csv > species.csv
   canopy predict runs/quick plots/labels.csv
-  canopy predict runs/quick a.las b.ply c.xyz --format json --votes 8")]
+  canopy predict runs/quick a.las b.laz c.xyz --format json --votes 8")]
 pub struct Args {
     #[command(flatten)]
     network: trained::Options,
