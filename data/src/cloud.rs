@@ -2,6 +2,8 @@
 
 use anyhow::{Result, ensure};
 
+use crate::sample;
+
 /// Which of a pulse's returns a point is; both numbers count from 1, as in LAS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -72,8 +74,9 @@ impl Cloud {
         Ok(())
     }
 
-    /// Extends `bounds`, the least and the greatest x, y and z, by the points of the cloud with its origin added.
-    pub(crate) fn extend_bounds(&self, bounds: &mut Option<[[f64; 3]; 2]>) {
+    /// The least and the greatest x, y and z, with the origin added; `None` without points.
+    pub(crate) fn bounds(&self) -> Option<[[f64; 3]; 2]> {
+        let mut bounds = None;
         for p in &self.xyz {
             let at = [0, 1, 2].map(|a| f64::from(p[a]) + self.origin[a]);
             let [low, high] = bounds.get_or_insert([at, at]);
@@ -82,6 +85,18 @@ impl Cloud {
                 high[a] = high[a].max(at[a]);
             }
         }
+        bounds
+    }
+
+    /// `n` of the points at random, in their order; all if there are at most `n`. The same seed gives the same points.
+    #[must_use]
+    pub fn thinned(self, n: usize, seed: u64) -> Self {
+        if self.len() <= n {
+            return self;
+        }
+        let mut kept = sample::random(self.len(), n, seed);
+        kept.sort_unstable();
+        self.select(&kept)
     }
 
     /// The points at `indices`, in that order, with their attributes.

@@ -96,10 +96,11 @@ impl Points {
         Ok(())
     }
 
-    /// The points since the last call.
-    pub fn take(&mut self) -> Cloud {
-        let mut cloud = std::mem::take(&mut self.cloud);
-        cloud.origin = self.origin.unwrap_or_default();
-        cloud
+    /// The points that were added.
+    pub fn cloud(self) -> Cloud {
+        Cloud {
+            origin: self.origin.unwrap_or_default(),
+            ..self.cloud
+        }
     }
 }

@@ -1,93 +1,48 @@
-//! Reading a file of any format, whole or in pieces, and describing it, from its header if that says enough.
+//! Reading a file of any format, and describing it, from its header if that says enough.
 
 use std::{
     fs::File,
     io::{Read, Seek},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use anyhow::{Context, Result, ensure};
 
-use super::{
-    Format,
-    format::detect,
-    las,
-    stream::{Grid, Source},
-    text,
-};
+use super::{Format, format::detect, las, text};
 use crate::Cloud;
 
-/// An open file: an iterator over clouds of about a million points, in the file's order.
-///
-/// All clouds have the same origin and attributes. The iterator ends after an error.
-pub struct Reader {
-    path: PathBuf,
-    source: Box<dyn Source>,
-    ended: bool,
+/// The grid on which LAS and LAZ store coordinates: metres = integer × scale + offset, per axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    /// Step along x, y and z, metres.
+    pub scale: [f64; 3],
+    /// Place of the integer 0, metres.
+    pub offset: [f64; 3],
 }
 
-impl Reader {
-    /// How many points the file claims to have; `None` for text without a count line. If it has fewer, reading ends in
-    /// an error, so do not allocate memory for this number.
-    pub fn count(&self) -> Option<u64> {
-        self.source.count()
-    }
-
+/// A file that was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its points.
+    pub cloud: Cloud,
     /// The integer grid of the coordinates, in LAS and LAZ files.
-    pub fn grid(&self) -> Option<Grid> {
-        self.source.grid()
-    }
-
-    /// Reads the remaining points as one cloud.
-    ///
-    /// # Errors
-    /// Names the file and the place that could not be read.
-    pub fn read_all(&mut self) -> Result<Cloud> {
-        let mut cloud = Cloud::default();
-        for piece in self {
-            cloud.append(piece?);
-        }
-        Ok(cloud)
-    }
-
-    /// What the header of a LAS or LAZ file says that its length or its points contradict. Complete at the end of the file.
-    pub fn warnings(&self) -> Vec<String> {
-        self.source.warnings()
-    }
+    pub grid: Option<Grid>,
+    /// What the header of a LAS or LAZ file says that its length or its points contradict.
+    pub warnings: Vec<String>,
 }
 
-impl Iterator for Reader {
-    type Item = Result<Cloud>;
-
-    fn next(&mut self) -> Option<Result<Cloud>> {
-        if self.ended {
-            return None;
-        }
-        let next = self
-            .source
-            .next()
-            .with_context(|| self.path.display().to_string());
-        self.ended = !matches!(next, Ok(Some(_)));
-        next.transpose()
-    }
-}
-
-/// Opens the file at `path` to read it in pieces.
+/// Reads the file at `path` in any format.
 ///
 /// # Errors
-/// Returns an error if the file cannot be opened or its header is damaged. Names the file and the place.
-pub fn open(path: &Path) -> Result<Reader> {
+/// Names the file and the place that could not be read, what was expected there and what was found.
+pub fn load(path: &Path) -> Result<Loaded> {
     let named = || path.display().to_string();
     let (file, head, len) = peek(path).with_context(named)?;
-    let source = match detect(path, &head).with_context(named)? {
-        Format::Las | Format::Laz => las::open(file, len),
-        Format::Text => text::open(file),
+    let loaded = match detect(path, &head).with_context(named)? {
+        Format::Las | Format::Laz => las::read(file, len),
+        Format::Text => text::read(file),
     };
-    Ok(Reader {
-        path: path.to_owned(),
-        source: source.with_context(named)?,
-        ended: false,
-    })
+    loaded.with_context(named)
 }
 
 /// Returns the file at its start, its first bytes, and its length.
@@ -104,12 +59,12 @@ fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
     Ok((file, head, meta.len()))
 }
 
-/// Reads the file at `path` in any format.
+/// The points of the file at `path`, in any format.
 ///
 /// # Errors
-/// Names the file and the place that could not be read, what was expected there and what was found.
+/// As [`load`].
 pub fn read(path: &Path) -> Result<Cloud> {
-    open(path)?.read_all()
+    Ok(load(path)?.cloud)
 }
 
 /// Description of a file.
@@ -168,23 +123,17 @@ pub fn info(path: &Path, decode: bool) -> Result<Info> {
             return Ok(info);
         }
     }
-    let mut reader = open(path)?;
-    for chunk in &mut reader {
-        info.add(&chunk?);
-    }
-    info.warnings = reader.warnings();
-    Ok(info)
-}
-
-impl Info {
-    fn add(&mut self, chunk: &Cloud) {
-        self.count += chunk.len() as u64;
-        chunk.extend_bounds(&mut self.bounds);
-        let has = [
-            (!chunk.intensity.is_empty(), "intensity"),
-            (!chunk.class.is_empty(), "class"),
-            (!chunk.returns.is_empty(), "returns"),
-        ];
-        self.attributes = has.iter().filter(|h| h.0).map(|h| h.1).collect();
-    }
+    let Loaded { cloud, warnings, .. } = load(path)?;
+    let has = [
+        (!cloud.intensity.is_empty(), "intensity"),
+        (!cloud.class.is_empty(), "class"),
+        (!cloud.returns.is_empty(), "returns"),
+    ];
+    Ok(Info {
+        count: cloud.len() as u64,
+        bounds: cloud.bounds(),
+        attributes: has.iter().filter(|h| h.0).map(|h| h.1).collect(),
+        warnings,
+        ..info
+    })
 }

@@ -5,9 +5,8 @@ use std::{
     io::{BufWriter, Write},
 };
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
-use super::stream;
 use crate::{Cloud, shard::attributes};
 
 /// Flag (see [`attributes`]) and name of the columns that follow x, y and z.
@@ -18,73 +17,41 @@ const COLUMNS: [(u8, &str); 4] = [
     (4, "number_of_returns"),
 ];
 
-/// Writes `x y z`, then intensity, class, return number and number of returns if the cloud has them.
-pub struct Sink {
-    out: BufWriter<File>,
-    separator: &'static str,
-    attributes: u8,
-    count: u64,
+/// Writes `x y z`, then intensity, class, return number and number of returns if the cloud has them: with commas between the
+/// values, below the names of the columns, or with blanks.
+pub fn write(file: File, cloud: &Cloud, commas: bool) -> Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let attributes = attributes(cloud);
+    let has = COLUMNS.iter().filter(|(flag, _)| attributes & flag != 0);
+    let names: Vec<&str> = ["x", "y", "z"].into_iter().chain(has.map(|c| c.1)).collect();
+    match commas {
+        true => writeln!(out, "{}", names.join(","))?,
+        // Some programs cannot read column names, and x y z does not need them.
+        false if names.len() == 3 => {}
+        false => writeln!(out, "# {}", names.join(" "))?,
+    }
+    for i in 0..cloud.len() {
+        writeln!(out, "{}", row(cloud, i).join(if commas { "," } else { " " }))?;
+    }
+    Ok(out.flush()?)
 }
 
-impl Sink {
-    /// Begins a file with the attributes of `first`: with commas between the values, below the names of the columns, or with
-    /// blanks.
-    pub fn new(file: File, first: &Cloud, commas: bool) -> Result<Self> {
-        let mut out = BufWriter::with_capacity(1 << 18, file);
-        let attributes = attributes(first);
-        let has = COLUMNS.iter().filter(|(flag, _)| attributes & flag != 0);
-        let names: Vec<&str> = ["x", "y", "z"].into_iter().chain(has.map(|c| c.1)).collect();
-        match commas {
-            true => writeln!(out, "{}", names.join(","))?,
-            // Some programs cannot read column names, and x y z does not need them.
-            false if names.len() == 3 => {}
-            false => writeln!(out, "# {}", names.join(" "))?,
-        }
-        Ok(Self {
-            out,
-            separator: if commas { "," } else { " " },
-            attributes,
-            count: 0,
-        })
-    }
-
-    fn row(&self, cloud: &Cloud, i: usize) -> String {
-        let coordinate = |(origin, v): (f64, f32)| match origin == 0.0 {
-            // The shortest digits that parse to the same f32.
-            true => v.to_string(),
-            // To the micrometre, which is finer than an f32 far from its origin.
-            false => format!("{:.6}", origin + f64::from(v)),
-        };
-        let mut values: Vec<String> = cloud
-            .origin
-            .into_iter()
-            .zip(cloud.xyz[i])
-            .map(coordinate)
-            .collect();
-        values.extend(cloud.intensity.get(i).map(u16::to_string));
-        values.extend(cloud.class.get(i).map(u8::to_string));
-        let returns = cloud.returns.get(i).map(|r| [r.number, r.of]);
-        values.extend(returns.into_iter().flatten().map(|number| number.to_string()));
-        values.join(self.separator)
-    }
-}
-
-impl stream::Sink for Sink {
-    fn write(&mut self, cloud: &Cloud) -> Result<()> {
-        ensure!(
-            attributes(cloud) == self.attributes,
-            "point {}: its cloud has other attributes than the first cloud of the file",
-            self.count
-        );
-        for i in 0..cloud.len() {
-            let row = self.row(cloud, i);
-            writeln!(self.out, "{row}")?;
-        }
-        self.count += cloud.len() as u64;
-        Ok(())
-    }
-
-    fn finish(mut self: Box<Self>) -> Result<()> {
-        Ok(self.out.flush()?)
-    }
+fn row(cloud: &Cloud, i: usize) -> Vec<String> {
+    let coordinate = |(origin, v): (f64, f32)| match origin == 0.0 {
+        // The shortest digits that parse to the same f32.
+        true => v.to_string(),
+        // To the micrometre, which is finer than an f32 far from its origin.
+        false => format!("{:.6}", origin + f64::from(v)),
+    };
+    let mut values: Vec<String> = cloud
+        .origin
+        .into_iter()
+        .zip(cloud.xyz[i])
+        .map(coordinate)
+        .collect();
+    values.extend(cloud.intensity.get(i).map(u16::to_string));
+    values.extend(cloud.class.get(i).map(u8::to_string));
+    let returns = cloud.returns.get(i).map(|r| [r.number, r.of]);
+    values.extend(returns.into_iter().flatten().map(|number| number.to_string()));
+    values
 }

@@ -12,30 +12,29 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::{
     points::{Points, Role, Row},
-    stream::{PIECE, Source},
+    reader::Loaded,
 };
-use crate::Cloud;
 
 /// The longest line that is read, bytes.
 const LONGEST: u64 = 64 << 10;
 /// The most lines before the numbers.
 const MOST_HEADERS: usize = 32;
 
-/// What separates two fields: one of these bytes, or any number of them.
-type Separator = (&'static [u8], bool);
-
-const BLANK: Separator = (b" \t", true);
-/// One comma or semicolon: two in a row have an empty field between them.
-const COMMA: Separator = (b",", false);
-const SEMICOLON: Separator = (b";", false);
-const ANY: Separator = (b" \t,;", true);
+/// What separates the fields of a line like this one: a semicolon, a comma, or blanks.
+fn separator(line: &[u8]) -> u8 {
+    let sign = [b';', b','].into_iter().find(|sign| line.contains(sign));
+    sign.unwrap_or(b' ')
+}
 
 /// The fields of `line` before a comment.
-fn split(line: &[u8], (signs, many): Separator) -> Vec<&[u8]> {
-    let fields = line.split(|b| signs.contains(b)).map(<[u8]>::trim_ascii);
-    let fields = fields.filter(|f| !many || !f.is_empty()).enumerate();
+fn split(line: &[u8], separator: u8) -> Vec<&[u8]> {
+    let blanks = separator == b' ';
+    let fields = line.split(|b| *b == separator || blanks && b.is_ascii_whitespace());
+    let fields = fields
+        .map(<[u8]>::trim_ascii)
+        .filter(|f| !blanks || !f.is_empty());
     let in_comment = |i: usize, f: &[u8]| i > 0 && (f.starts_with(b"#") || f.starts_with(b"//"));
-    let before = fields.take_while(|&(i, f)| !in_comment(i, f));
+    let before = fields.enumerate().take_while(|&(i, f)| !in_comment(i, f));
     before.map(|(_, f)| f).collect()
 }
 
@@ -52,31 +51,17 @@ fn number(field: &[u8], decimal_comma: bool) -> Option<f64> {
     text.parse().ok()
 }
 
-/// The usual separator of a line like this one, and whether its numbers have decimal commas.
-fn separator(line: &[u8]) -> (Separator, bool) {
-    if line.contains(&b';') {
-        return (SEMICOLON, !line.contains(&b'.'));
-    }
-    // "1,5 2,5 3,5": one comma within each number, and blanks between them.
-    let decimal = |f: &&[u8]| f.contains(&b',') && !f.contains(&b'.') && number(f, true).is_some();
-    let blank = split(line, BLANK);
-    let decimal_comma = blank.len() >= 3 && blank[..3].iter().all(decimal);
-    match line.contains(&b',') && !decimal_comma {
-        true => (COMMA, false),
-        false => (BLANK, decimal_comma),
-    }
-}
-
 /// Whether `line` is a comment.
 fn is_comment(line: &[u8]) -> bool {
     line.starts_with(b"#") || line.starts_with(b"//") || line.starts_with(b"%")
 }
 
 /// The columns that `header` names, if x, y and z are among them once each. Of others with the same meaning the first is used.
-fn named(header: &[u8], separator: Separator) -> Option<Vec<(usize, Role)>> {
+fn named(header: &[u8]) -> Option<Vec<(usize, Role)>> {
     let sign = header.iter().take_while(|b| b"#/%".contains(b)).count();
+    let names = header[sign..].trim_ascii();
     let mut columns: Vec<(usize, Role)> = Vec::new();
-    for (i, name) in split(header[sign..].trim_ascii(), separator).iter().enumerate() {
+    for (i, name) in split(names, separator(names)).iter().enumerate() {
         let Some(role) = Role::of(&String::from_utf8_lossy(name)) else {
             continue;
         };
@@ -93,7 +78,7 @@ fn named(header: &[u8], separator: Separator) -> Option<Vec<(usize, Role)>> {
 
 /// How lines are parsed.
 struct Layout {
-    separator: Separator,
+    separator: u8,
     decimal_comma: bool,
     /// The columns that are used.
     columns: Vec<(usize, Role)>,
@@ -103,45 +88,31 @@ impl Layout {
     /// The layout of a file whose first line of numbers is `line`, after the line `header`, if there is one. `None` if
     /// the columns for x, y and z of `line` are not numbers.
     fn new(line: &[u8], header: Option<&[u8]>) -> Option<Self> {
-        let (usual, decimal_comma) = separator(line);
-        let named_by = |separator| named(header?, separator);
-        // "1,,2,,3", "1, 2 3": several signs may be one separator, unless a header names a column that is empty.
-        let candidates = match named_by(usual) {
-            Some(_) => &[usual][..],
-            None => &[usual, ANY],
+        let separator = separator(line);
+        let layout = Self {
+            separator,
+            decimal_comma: separator == b';' && !line.contains(&b'.'),
+            columns: header
+                .and_then(named)
+                .unwrap_or_else(|| [0, 1, 2].map(|a| (a, Role::Axis(a))).to_vec()),
         };
-        candidates.iter().find_map(|&separator| {
-            // "X Y Z" may be the header of "1,2,3".
-            let columns = named_by(separator).or_else(|| named_by(ANY));
-            let layout = Self {
-                separator,
-                decimal_comma: decimal_comma && separator == usual,
-                columns: columns.unwrap_or_else(|| [0, 1, 2].map(|a| (a, Role::Axis(a))).to_vec()),
-            };
-            let fields = split(line, separator);
-            let is_number = |f: &&[u8]| number(f, layout.decimal_comma).is_some();
-            let mut axes = layout.columns.iter().filter(|c| matches!(c.1, Role::Axis(_)));
-            axes.all(|c| fields.get(c.0).is_some_and(is_number))
-                .then_some(layout)
-        })
+        let fields = split(line, separator);
+        let is_number = |f: &&[u8]| number(f, layout.decimal_comma).is_some();
+        let mut axes = layout.columns.iter().filter(|c| matches!(c.1, Role::Axis(_)));
+        axes.all(|c| fields.get(c.0).is_some_and(is_number))
+            .then_some(layout)
     }
 }
 
 /// The column, 2 or 3, of the only value that is not a number among the first three of `line`.
 fn bad_column(line: &[u8]) -> Option<usize> {
-    let (separator, decimal_comma) = separator(line);
-    let fields = split(line, separator);
-    let bad = |&i: &usize| number(fields[i], decimal_comma).is_none();
+    let fields = split(line, separator(line));
+    let bad = |&i: &usize| number(fields[i], true).is_none();
     let bad: Vec<usize> = (0..3.min(fields.len())).filter(bad).collect();
     match bad[..] {
         [column] if column > 0 && fields.len() >= 3 => Some(column + 1),
         _ => None,
     }
-}
-
-/// Whether `line` names the columns x, y and z.
-fn names_axes(line: &[u8]) -> bool {
-    [COMMA, SEMICOLON, ANY].iter().any(|&s| named(line, s).is_some())
 }
 
 /// The number in a line that has nothing else: the number of points in a PTS file.
@@ -152,7 +123,7 @@ fn count_line(line: &[u8]) -> Option<u64> {
 /// Whether `head`, the first bytes of a file, looks like lines of x y z.
 pub fn looks_numeric(head: &[u8]) -> bool {
     let lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
-    let header = lines.clone().find(|line| names_axes(line));
+    let header = lines.clone().find(|line| named(line).is_some());
     let mut lines = lines.filter(|l| !l.is_empty() && !is_comment(l)).take(8);
     let has_point = |l: &[u8]| Layout::new(l, None).is_some() || Layout::new(l, header).is_some();
     !head.contains(&0) && lines.any(has_point)
@@ -168,9 +139,8 @@ pub fn is_prose(path: &Path) -> bool {
         return false;
     }
     let begins_with_number = |line: &[u8]| {
-        split(line, ANY)
-            .first()
-            .is_some_and(|f| number(f, true).is_some())
+        let fields = split(line, separator(line));
+        fields.first().is_some_and(|f| number(f, true).is_some())
     };
     !head.is_empty() && !head.split(|&b| b == b'\n').any(begins_with_number)
 }
@@ -182,27 +152,43 @@ struct Lines {
     number: u64,
     layout: Layout,
     points: Points,
-    /// Whether `line` has the first line of numbers, which is not used yet.
-    waiting: bool,
     /// The number of points in count lines, and the number of points found.
     announced: u64,
     found: u64,
 }
 
-/// Opens a text file.
-pub fn open(file: File) -> Result<Box<dyn Source>> {
+/// Reads a text file.
+pub fn read(file: File) -> Result<Loaded> {
     let mut lines = Lines {
         from: BufReader::with_capacity(1 << 18, file),
         line: Vec::new(),
         number: 0,
         layout: Layout::new(b"0 0 0", None).context("no layout")?,
         points: Points::default(),
-        waiting: true,
         announced: 0,
         found: 0,
     };
     lines.find_layout()?;
-    Ok(Box::new(lines))
+    loop {
+        if !is_comment(&lines.line) {
+            lines.take_point()?;
+        }
+        if !lines.next_line()? {
+            break;
+        }
+    }
+    ensure!(
+        lines.found >= lines.announced,
+        "line {}: the file ends after {} points, its count line says {}: it is truncated, copy or download it again",
+        lines.number,
+        lines.found,
+        lines.announced
+    );
+    Ok(Loaded {
+        cloud: lines.points.cloud(),
+        grid: None,
+        warnings: Vec::new(),
+    })
 }
 
 impl Lines {
@@ -221,7 +207,7 @@ impl Lines {
                 return Ok(());
             } else {
                 ensure!(
-                    !header.as_deref().is_some_and(names_axes) || names_axes(line),
+                    header.as_deref().and_then(named).is_none() || named(line).is_some(),
                     "{}: expected numbers in the columns that the header calls x, y and z",
                     self.quote()
                 );
@@ -305,31 +291,5 @@ impl Lines {
         self.found += 1;
         let number = self.number;
         self.points.add(row, || format!("line {number}"))
-    }
-}
-
-impl Source for Lines {
-    fn next(&mut self) -> Result<Option<Cloud>> {
-        let before = self.found;
-        while self.found - before < PIECE as u64 {
-            if !std::mem::take(&mut self.waiting) && !self.next_line()? {
-                ensure!(
-                    self.found >= self.announced,
-                    "line {}: the file ends after {} points, its count line says {}: it is truncated, copy or download it again",
-                    self.number,
-                    self.found,
-                    self.announced
-                );
-                break;
-            }
-            if !is_comment(&self.line) {
-                self.take_point()?;
-            }
-        }
-        Ok((self.found > before).then(|| self.points.take()))
-    }
-
-    fn count(&self) -> Option<u64> {
-        (self.announced > 0).then_some(self.announced)
     }
 }

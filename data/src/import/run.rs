@@ -9,7 +9,11 @@ use super::{
     Kind, Options, idtrees,
     plan::{Damaged, Job, Plan, Tree},
 };
-use crate::{Cloud, TreeRecord, formats, sample, shard};
+use crate::{
+    Cloud, TreeRecord,
+    formats::{self, Loaded},
+    shard,
+};
 
 /// Files that are read in parallel have at most this many bytes together, or are one file: bounds the memory.
 const BYTES_AT_ONCE: u64 = 64 << 20;
@@ -186,9 +190,7 @@ fn keep(
             continue;
         }
         if let Some(most) = options.max_points.filter(|&most| cloud.len() > most) {
-            let mut kept = sample::random(cloud.len(), most, name_seed(&record.source));
-            kept.sort_unstable();
-            cloud = cloud.select(&kept);
+            cloud = cloud.thinned(most, name_seed(&record.source));
             report.thinned += 1;
         }
         if let Err(e) = cloud.check_extent() {
@@ -215,8 +217,7 @@ type Trees = Vec<(TreeRecord, Cloud)>;
 
 /// The trees of a file, and what its header says that its points contradict.
 fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
-    let mut reader = formats::open(&job.path)?;
-    let cloud = reader.read_all()?;
+    let Loaded { cloud, warnings, .. } = formats::load(&job.path)?;
     ensure!(!cloud.is_empty(), "{}: has no points", job.path.display());
     let trees = match &job.trees[..] {
         [
@@ -226,5 +227,5 @@ fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
         ] => vec![(record.clone(), cloud)],
         _ => idtrees::clip(job, &cloud, options.min_height)?,
     };
-    Ok((trees, reader.warnings()))
+    Ok((trees, warnings))
 }

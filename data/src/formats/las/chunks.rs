@@ -1,14 +1,11 @@
 //! The byte ranges of a file's points: chunks that are compressed on their own, or blocks that are not compressed.
 
-use std::{
-    fs::File,
-    io::{BufReader, Seek, SeekFrom},
-};
+use std::io::Cursor;
 
 use anyhow::{Context, Result, bail, ensure};
 use laz::{LazItemType, LazVlr, laszip::ChunkTable};
 
-use super::{Header, read_at};
+use super::{Header, part};
 
 /// Points that are decoded at once.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,11 +25,11 @@ const BLOCK: u64 = 50_000;
 const MOST: u64 = 16 << 20;
 const RATIO: u64 = 32;
 
-/// Finds the chunks of a file of `len` bytes. Adds a warning to `header` if they have more points than it says.
+/// Finds the chunks of `file`. Adds a warning to `header` if they have more points than it says.
 ///
 /// # Errors
 /// Returns an error if the chunk table or a chunk does not fit the file or the number of points.
-pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>> {
+pub fn find(file: &[u8], header: &mut Header) -> Result<Vec<Chunk>> {
     let (start, record, count) = (header.start, header.record, header.count);
     let Some(vlr) = &header.laszip else {
         let block = |first: u64| {
@@ -53,13 +50,8 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
         );
         Ok(())
     };
-    if !header.chunked {
-        let (at, bytes, points) = (start, len - start, count);
-        fits(at, bytes, points)?;
-        return Ok(vec![Chunk { at, bytes, points }]);
-    }
     // The points begin with the 8 bytes that say where the table is.
-    let (mut at, end) = (start + 8, table_place(file, start, len)?);
+    let (mut at, end) = (start + 8, table_place(file, start)?);
     let table = read_table(file, at, end, record, vlr)?;
     let (mut left, mut more) = (count, false);
     for (i, entry) in table.into_iter().enumerate() {
@@ -102,12 +94,10 @@ pub fn find(file: &mut File, len: u64, header: &mut Header) -> Result<Vec<Chunk>
 
 /// Offset of the chunk table: from the first 8 bytes of the points or, if the writer could not seek, from the file's
 /// last 8.
-fn table_place(file: &mut File, start: u64, len: u64) -> Result<u64> {
-    let (first, mut place) = (start + 8, 0);
+fn table_place(file: &[u8], start: u64) -> Result<u64> {
+    let (first, len, mut place) = (start + 8, file.len() as u64, 0);
     for at in [start, len.saturating_sub(8)] {
-        let mut bytes = [0; 8];
-        read_at(file, at, &mut bytes)?;
-        place = u64::from_le_bytes(bytes);
+        place = u64::from_le_bytes(part(file, at, 8)?.try_into()?);
         if place >= first && place.saturating_add(8) <= len {
             return Ok(place);
         }
@@ -121,26 +111,23 @@ fn table_place(file: &mut File, start: u64, len: u64) -> Result<u64> {
     )
 }
 
-fn read_table(file: &mut File, first: u64, table: u64, record: u64, vlr: &LazVlr) -> Result<ChunkTable> {
-    let mut number = [0; 4];
+fn read_table(file: &[u8], first: u64, table: u64, record: u64, vlr: &LazVlr) -> Result<ChunkTable> {
     let at = table + 4;
-    read_at(file, at, &mut number)?;
-    let number = u64::from(u32::from_le_bytes(number));
+    let number = u64::from(u32::from_le_bytes(part(file, at, 4)?.try_into()?));
     // Every chunk begins with one uncompressed point. `laz` allocates entries for whatever number is claimed.
     let most = (table - first) / record;
     ensure!(
         number <= most,
         "byte {at}: expected a table of at most {most} chunks, found {number}: the file is damaged"
     );
-    file.seek(SeekFrom::Start(table))?;
-    let mut from = BufReader::new(file);
-    ChunkTable::read(&mut &mut from, vlr.uses_variable_size_chunks())
+    let mut from = Cursor::new(&file[table as usize..]);
+    ChunkTable::read(&mut from, vlr.uses_variable_size_chunks())
         .with_context(|| format!("byte {table}: the chunk table is truncated"))
 }
 
 /// The number of points of a chunk of point formats 6 to 10. It begins with a record, its number of points and the length of
 /// each layer. `laz` allocates whatever lengths are claimed.
-fn layered_points(file: &mut File, at: u64, bytes: u64, record: u64, vlr: &LazVlr) -> Result<u64> {
+fn layered_points(file: &[u8], at: u64, bytes: u64, record: u64, vlr: &LazVlr) -> Result<u64> {
     let layers = |item| match item {
         LazItemType::Point14 => 9,
         LazItemType::RGBNIR14 => 2,
@@ -148,8 +135,7 @@ fn layered_points(file: &mut File, at: u64, bytes: u64, record: u64, vlr: &LazVl
         _ => 1,
     };
     let layers: usize = vlr.items().iter().map(|i| layers(i.item_type())).sum();
-    let mut head = vec![0; 4 + 4 * layers];
-    read_at(file, at + record, &mut head)?;
+    let head = part(file, at + record, 4 + 4 * layers as u64)?;
     let number = |b: &[u8]| u64::from(u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let layers: u64 = head[4..].chunks_exact(4).map(number).sum();
     let claimed = record + head.len() as u64 + layers;
@@ -157,5 +143,5 @@ fn layered_points(file: &mut File, at: u64, bytes: u64, record: u64, vlr: &LazVl
         claimed <= bytes,
         "byte {at}: layers of {claimed} bytes in a chunk of {bytes}: the file is damaged"
     );
-    Ok(number(&head))
+    Ok(number(head))
 }

@@ -9,7 +9,7 @@ use ::laz::{
 use anyhow::{Context, Result, ensure};
 use las::{point::Format, raw};
 
-use super::super::stream::Grid;
+use super::Grid;
 
 /// The longest compressed record, bytes: 67 are the most without extra bytes.
 const LONGEST: u64 = 67 + 512;
@@ -34,8 +34,6 @@ pub struct Header {
     pub grid: Grid,
     /// How records are compressed; `None` if they are not.
     pub laszip: Option<LazVlr>,
-    /// Whether they are compressed in chunks; the first releases of LASzip wrote one run.
-    pub chunked: bool,
     /// What the file's length contradicts.
     pub warning: Option<String>,
 }
@@ -96,7 +94,6 @@ impl Header {
             record: u64::from(record),
             grid,
             laszip: None,
-            chunked: true,
             warning: None,
         };
         header.read_records(file)?;
@@ -125,7 +122,6 @@ impl Header {
             let user = vlr.user_id.split(|&b| b == 0).next().unwrap_or_default();
             if (user, vlr.record_id) == (b"laszip encoded", LazVlr::RECORD_ID) {
                 self.laszip = Some(self.laszip(&vlr.data)?);
-                self.chunked = compressor(&vlr.data) != CompressorType::PointWise as u16;
             }
         }
         Ok(())
@@ -139,14 +135,12 @@ impl Header {
         let expected = LazItemRecordBuilder::default_for_point_format_id(number, self.format.extra_bytes)?;
         let types = |items: &[LazItem]| Vec::from_iter(items.iter().map(|i| (i.item_type(), i.size())));
         let compressor = compressor(data);
-        let known: &[CompressorType] = match number {
-            0..6 => &[CompressorType::PointWise, CompressorType::PointWiseChunked],
-            _ => &[CompressorType::LayeredChunked],
+        let known = match number {
+            0..6 => CompressorType::PointWiseChunked,
+            _ => CompressorType::LayeredChunked,
         };
         ensure!(
-            known.iter().any(|&k| k as u16 == compressor)
-                && types(vlr.items()) == types(&expected)
-                && record <= LONGEST,
+            known as u16 == compressor && types(vlr.items()) == types(&expected) && record <= LONGEST,
             "the LASzip record is damaged: compressor {compressor} with items {:?} for records of {record} bytes in point format \
              {number}; if it is not damaged, convert the file to LAS",
             vlr.items()

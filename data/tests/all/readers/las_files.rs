@@ -83,16 +83,3 @@ fn a_header_that_the_points_contradict_is_a_warning() {
         assert_contains(&text, &["the header says that", part]);
     }
 }
-
-#[test]
-fn a_laz_file_of_one_run_without_chunks_is_read() {
-    let (bytes, points) = las_file(1, (1, 4), true, 1_000);
-    let (start, _) = places(&bytes);
-    let record = bytes.windows(14).position(|w| w == b"laszip encoded").unwrap() + 52;
-    // Compressor 1 of the first releases of LASzip, and no place of a chunk table before the points.
-    let mut bytes = changed(&bytes, &[(record, &[1, 0])]);
-    bytes.drain(start..start + 8);
-    let c = read("a.laz", &bytes).unwrap();
-    assert_eq!(c.len(), points.len());
-    assert!((c.origin[2] + f64::from(c.xyz[999][2]) - points[999].z).abs() < 1e-5);
-}

@@ -9,20 +9,17 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use canopy_data::{
     atomic,
-    formats::{self, Format, Options, Reader},
+    formats::{self, Format, Loaded, Options},
     import,
 };
 use indicatif::HumanCount;
 
-use super::{
-    export, open,
-    progress::{Progress, Stopped},
-};
+use super::{export, open, progress::Progress};
 
 /// Options of `canopy data convert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Files are read and written in pieces, so they may be larger than memory. A folder of point files becomes a \
+A folder of point files becomes a \
 folder with the same names (`t.las` and `t.laz` become `t.las.xyz` and `t.laz.xyz`); \
 a folder of shards becomes SPECIES/PLOT/TREE files. Coordinates, intensity, \
 class and returns are kept; colour, GPS time and the coordinate system are not. From LAS or LAZ to LAS or \
@@ -83,13 +80,10 @@ pub fn run(args: &Args) -> Result<()> {
     let progress = Progress::new("converting");
     let (mut points, mut failed) = (0, 0);
     for (i, (from, to)) in pairs.iter().enumerate() {
-        let mut report = |done, total| match is_folder {
-            true => progress.at(i, pairs.len()),
-            false => progress.at(done, total),
-        };
-        match one(from, to, &options, &mut report) {
+        progress.at(i, pairs.len())?;
+        match one(from, to, &options) {
             Ok(written) => points += written,
-            Err(e) if !is_folder || e.is::<Stopped>() => return Err(e),
+            Err(e) if !is_folder => return Err(e),
             Err(e) => {
                 note!("error: {e:#}");
                 failed += 1;
@@ -110,24 +104,20 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Converts one file in pieces. Returns how many points were written.
-fn one(
-    from: &Path,
-    to: &Path,
-    options: &Options,
-    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
-) -> Result<u64> {
-    let mut reader = formats::open(from)?;
+/// Converts one file. Returns how many points were written.
+fn one(from: &Path, to: &Path, options: &Options) -> Result<u64> {
+    let Loaded {
+        cloud,
+        grid,
+        warnings,
+    } = formats::load(from)?;
     let parent = atomic::parent(to);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
-    let total = Reader::count(&reader).unwrap_or(0) as usize;
-    let points = formats::convert(&mut reader, to, options, &mut |done| {
-        progress(done as usize, total)
-    })?;
-    for warning in reader.warnings() {
+    formats::write(to, &cloud, &Options { grid, ..*options })?;
+    for warning in warnings {
         note!("warning: {}: {warning}", from.display());
     }
-    Ok(points)
+    Ok(cloud.len() as u64)
 }
 
 /// The point files of the input's folder, and the files that they become. Files that differ in their endings only, such as

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use canopy_data::{Cloud, Dataset, atomic, formats, import, sample};
+use canopy_data::{Cloud, Dataset, atomic, formats, import};
 
 use super::{open, progress::Progress};
 use crate::report::{ViewCloud, view_page};
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> Result<()> {
             of_set(&open::any(path)?, args.points, &mut shown)?;
             continue;
         }
-        let cloud = formats::sample(path, args.points, 0)?;
+        let cloud = formats::read(path)?.thinned(args.points, 0);
         ensure!(!cloud.is_empty(), "{}: has no points", path.display());
         let name = path.file_name().unwrap_or_default();
         shown.push((name.to_string_lossy().into_owned(), None, cloud));
@@ -82,10 +82,8 @@ fn of_set(data: &Dataset, points: usize, shown: &mut Vec<Shown>) -> Result<()> {
         progress.at(shown.len(), 0)?;
         let species = &data.species[record.species];
         let title = format!("{species}, {}", record.tree);
-        let cloud = data.cloud(i)?;
-        let mut kept = sample::random(cloud.len(), points, 0);
-        kept.sort_unstable();
-        shown.push((title, Some(species.clone()), cloud.select(&kept)));
+        let cloud = data.cloud(i)?.thinned(points, 0);
+        shown.push((title, Some(species.clone()), cloud));
     }
     Ok(())
 }
