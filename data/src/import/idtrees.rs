@@ -66,7 +66,7 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
             unlabelled += 1;
             continue;
         };
-        let Some((plot, crown)) = best_view(&plots, &outlines) else {
+        let Some(plot) = best_plot(&plots, &outlines) else {
             outside += 1;
             continue;
         };
@@ -80,7 +80,7 @@ pub fn plan(root: &Path, _: &Options) -> Result<Plan> {
         jobs[plot].trees.push(Tree {
             label: label.clone(),
             record,
-            crown: Some(crown),
+            outlines,
         });
     }
     let mut plan = Plan::new("idtrees".into(), jobs);
@@ -114,14 +114,21 @@ pub fn clip(plot: &Job, cloud: &Cloud, min_height: f32) -> Result<Vec<(TreeRecor
         "{}: no ground points (class 2), so no height above ground",
         plot.path.display()
     );
+    let noise = |i: usize| cloud.class.get(i).is_some_and(|class| NOISE.contains(class));
     let clip = |tree: &Tree| {
-        let crown = tree.crown.context("a plot has trees without crowns")?;
+        // The outline with the most points, the first of equals.
+        let inside = |outline: &&Bounds| {
+            let at = (0..cloud.len()).filter(|&i| !noise(i)).map(world);
+            at.filter(|&[x, y, _]| contains(**outline, [x, y])).count()
+        };
+        let crown = tree.outlines.iter().rev().max_by_key(inside);
+        let crown = *crown.context("a plot has trees without crowns")?;
         let [west, south, east, north] = crown;
         let origin = [(west + east) / 2.0, (south + north) / 2.0, 0.0];
         let (mut kept, mut xyz) = (Vec::new(), Vec::new());
         for i in 0..cloud.len() {
             let [x, y, z] = world(i);
-            if NOISE.contains(&cloud.class[i]) || !contains(crown, [x, y]) {
+            if noise(i) || !contains(crown, [x, y]) {
                 continue;
             }
             let height = (z - height(&ground, x, y)) as f32;
@@ -162,47 +169,34 @@ struct Plot {
     path: PathBuf,
     /// The plot that it counts as: itself, or the first that it overlaps.
     place: String,
-    /// x and y of its points without noise.
-    points: Vec<[f64; 2]>,
+    /// As its header says.
     bounds: Bounds,
 }
 
-/// The plots of a folder, and those that could not be read.
+/// The plots of a folder, and those whose header could not be read.
 fn plots(folder: &Path) -> Result<(Vec<Plot>, Vec<Damaged>)> {
     let mut paths: Vec<PathBuf> = walk::entries(folder)?;
     paths.retain(|p| walk::has_ending(p, &["las", "laz"]));
     ensure!(!paths.is_empty(), "{}: no .las file", folder.display());
     paths.sort_by_key(|p| natural(&walk::name(p)));
-    let read = |path: PathBuf| {
-        let c = match formats::read(&path) {
-            Ok(cloud) => cloud,
+    let (mut plots, mut damaged) = (Vec::<Plot>::new(), Vec::new());
+    for path in paths {
+        let info = match formats::info(&path, false) {
+            Ok(info) => info,
             Err(e) => {
                 let why = format!("{e:#}");
-                return Err(Damaged { path, why });
+                damaged.push(Damaged { path, why });
+                continue;
             }
         };
-        let noise = |i: usize| c.class.get(i).is_some_and(|k| NOISE.contains(k));
-        let place = |i: usize| [0, 1].map(|a| c.origin[a] + f64::from(c.xyz[i][a]));
-        let points: Vec<[f64; 2]> = (0..c.len()).filter(|&i| !noise(i)).map(place).collect();
-        Ok(Plot {
-            bounds: bounds(&points),
-            place: walk::stem(&path),
+        let [low, high] = info.bounds.unwrap_or_default();
+        let bounds = [low[0], low[1], high[0], high[1]];
+        let first = plots.iter().find(|plot| shared(bounds, plot.bounds) > SHARED);
+        plots.push(Plot {
+            place: first.map_or_else(|| walk::stem(&path), |plot| plot.place.clone()),
             path,
-            points,
-        })
-    };
-    let (mut plots, mut damaged) = (Vec::new(), Vec::new());
-    for plot in paths.into_par_iter().map(read).collect::<Vec<_>>() {
-        match plot {
-            Ok(plot) => plots.push(plot),
-            Err(plot) => damaged.push(plot),
-        }
-    }
-    for i in 1..plots.len() {
-        let first = (0..i).find(|&j| shared(plots[i].bounds, plots[j].bounds) > SHARED);
-        if let Some(j) = first {
-            plots[i].place = plots[j].place.clone();
-        }
+            bounds,
+        });
     }
     Ok((plots, damaged))
 }
@@ -223,24 +217,14 @@ fn shared(a: Bounds, b: Bounds) -> f64 {
     side(0) * side(1)
 }
 
-/// The plot and the outline of a tree with the most points (the first of equals) among the plots that cover most of the
-/// tree.
-fn best_view(plots: &[Plot], outlines: &[Bounds]) -> Option<(usize, Bounds)> {
-    let (mut most, mut best) = (0, None);
-    for (p, plot) in plots.iter().enumerate() {
-        let all: f64 = outlines.iter().map(|&o| shared(o, o)).sum();
-        let covered: f64 = outlines.iter().map(|&o| shared(o, plot.bounds)).sum();
-        if covered < COVERED * all {
-            continue;
-        }
-        for &outline in outlines {
-            let inside = plot.points.iter().filter(|&&at| contains(outline, at)).count();
-            if inside > most {
-                (most, best) = (inside, Some((p, outline)));
-            }
-        }
-    }
-    best
+/// The plot that covers most of a tree's outlines (the first of equals), if that is enough.
+fn best_plot(plots: &[Plot], outlines: &[Bounds]) -> Option<usize> {
+    let all: f64 = outlines.iter().map(|&o| shared(o, o)).sum();
+    let covered = |&p: &usize| -> f64 { outlines.iter().map(|&o| shared(o, plots[p].bounds)).sum() };
+    let best = (0..plots.len())
+        .rev()
+        .max_by(|a, b| covered(a).total_cmp(&covered(b)));
+    best.filter(|p| covered(p) >= COVERED * all)
 }
 
 /// Outlines of each tree in the shapefiles of `folder`, upright boxes. A crown that a road or a neighbour divides has several.

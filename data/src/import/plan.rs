@@ -42,8 +42,12 @@ pub struct Job {
 impl Job {
     /// A file that is one tree.
     pub fn file(path: PathBuf, label: String, record: TreeRecord) -> Self {
-        let crown = None;
-        let trees = vec![Tree { label, record, crown }];
+        let outlines = Vec::new();
+        let trees = vec![Tree {
+            label,
+            record,
+            outlines,
+        }];
         Self { path, trees }
     }
 }
@@ -55,8 +59,9 @@ pub struct Tree {
     /// Its source is the path relative to the data set. [`Plan::keep`] sets its species; without a plot, the tree is a plot
     /// of its own.
     pub record: TreeRecord,
-    /// The tree's part of the file (west, south, east and north, metres); `None` if it is the whole file.
-    pub crown: Option<[f64; 4]>,
+    /// The outlines of its crown, of which one is its part of the file (west, south, east and north, metres); none if it is the
+    /// whole file.
+    pub outlines: Vec<[f64; 4]>,
 }
 
 /// The labelled trees of a data set.

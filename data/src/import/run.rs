@@ -220,11 +220,7 @@ fn read(job: &Job, options: &Options) -> Result<(Trees, Vec<String>)> {
     let Loaded { cloud, warnings, .. } = formats::load(&job.path)?;
     ensure!(!cloud.is_empty(), "{}: has no points", job.path.display());
     let trees = match &job.trees[..] {
-        [
-            Tree {
-                record, crown: None, ..
-            },
-        ] => vec![(record.clone(), cloud)],
+        [Tree { record, outlines, .. }] if outlines.is_empty() => vec![(record.clone(), cloud)],
         _ => idtrees::clip(job, &cloud, options.min_height)?,
     };
     Ok((trees, warnings))
