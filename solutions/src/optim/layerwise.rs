@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::adam::{AdamConfig, AdamState, corrections, new_moments};
 use super::clip::sum_of_squares;
-use super::slices::Slices;
 use crate::kernels::multi_tensor::{self, AdamStep, LarsStep};
 
 // ANCHOR: LarsConfig
@@ -49,10 +48,10 @@ impl LarsConfig {
     }
 }
 
-/// Both norms' squares: of a tensor and of what it moves along.
-fn squares(weight: &Tensor, direction: &Tensor) -> Result<[f64; 2]> {
-    let of = |tensor| sum_of_squares(std::slice::from_ref(tensor));
-    Ok([of(weight)?, of(direction)?])
+/// The norms of a tensor and of what it moves along.
+fn norms(weight: &Tensor, direction: &Tensor) -> Result<[f64; 2]> {
+    let squares = |tensor| sum_of_squares(std::slice::from_ref(tensor));
+    Ok([squares(weight)?.sqrt(), squares(direction)?.sqrt()])
 }
 
 /// LARS's local learning rate η‖w‖/(‖g‖ + λ‖w‖) (You, Gitman and Ginsburg 2017, equation 6), where η is `trust` and λ
@@ -77,59 +76,36 @@ pub fn lars_step(
     lr: f64,
     config: &LarsConfig,
 ) -> Result<()> {
-    lars((params, None), grads, velocities, lr, config)
-}
-
-/// [`lars_step`] of whole parameters, or of slices by the norms of whole parameters.
-pub(super) fn lars(
-    (params, slices): (&[Var], Option<&Slices>),
-    grads: &[Tensor],
-    velocities: &[Var],
-    lr: f64,
-    config: &LarsConfig,
-) -> Result<()> {
     let n = params.len();
     if [grads.len(), velocities.len()] != [n; 2] {
         let (g, v) = (grads.len(), velocities.len());
         bail!("lars: {n} parameters with {g} gradients and {v} velocities");
     }
-    let squares = |i: usize| squares(&params[i], &grads[i]);
-    let whole = match slices {
-        Some(slices) => slices.norms(&(0..n).map(squares).collect::<Result<Vec<_>>>()?)?,
-        None => Vec::new(),
-    };
-    let is_matrix = |i: usize| slices.map_or(params[i].rank() > 1, |slices| slices.of[i].is_matrix);
     for adapted in [true, false] {
         let own: Vec<usize> = (0..n)
-            .filter(|&i| (config.vectors || is_matrix(i)) == adapted)
+            .filter(|&i| (config.vectors || params[i].rank() > 1) == adapted)
             .collect();
         let step = config.step(lr, adapted);
         let of = |i: usize| [params[i].as_tensor(), &grads[i], velocities[i].as_tensor()];
         let [w, g, v] = std::array::from_fn(|k| own.iter().map(|&i| of(i)[k]).collect::<Vec<_>>());
-        if slices.is_none() && multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
+        if multi_tensor::lars_on_gpu(&w, &g, &v, &step)? {
             continue;
         }
         for i in own {
-            let norms = match whole.get(i) {
-                Some(norms) => *norms,
-                None if adapted => squares(i)?.map(f64::sqrt),
-                None => [0.0; 2],
-            };
-            plain_lars(norms, &params[i], &grads[i], &velocities[i], &step)?;
+            plain_lars(&params[i], &grads[i], &velocities[i], &step)?;
         }
     }
     Ok(())
 }
 
-/// The step of one parameter with candle's operators, for every device and dtype, by the norms of the weights and of the
-/// gradient. It is the specification of the kernel.
-fn plain_lars(norms: [f64; 2], param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> Result<()> {
+/// The step of one parameter with candle's operators, for every device and dtype. It is the specification of the kernel.
+fn plain_lars(param: &Var, grad: &Tensor, velocity: &Var, s: &LarsStep) -> Result<()> {
     let (w, g) = (param.as_detached_tensor(), grad.detach());
     let (ratio, decay) = match s.adapted {
-        true => (
-            trust_ratio(norms[0], norms[1], s.weight_decay, s.trust),
-            s.weight_decay,
-        ),
+        true => {
+            let [w, g] = norms(&w, &g)?;
+            (trust_ratio(w, g, s.weight_decay, s.trust), s.weight_decay)
+        }
         false => (1.0, 0.0),
     };
     let direction = ((g + (&w * decay)?)? * (s.lr * ratio))?;
@@ -196,51 +172,14 @@ pub fn lamb_step(
 
 /// The step with candle's operators, for every device and dtype. It is the specification of the kernel.
 fn plain(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<()> {
-    let direction = direction(param, grad, state, s)?;
-    lamb_by(squares(param, &direction)?.map(f64::sqrt), param, direction, s)
-}
-
-/// Updates the moments and returns the direction r.
-fn direction(param: &Var, grad: &Tensor, state: [&Var; 2], s: &AdamStep) -> Result<Tensor> {
     let [m, v] = new_moments(state, &grad.detach(), s)?;
     let [first, second] = corrections(s);
     let adam = ((m / first)? / ((v / second)?.sqrt()? + s.eps)?)?;
-    adam + (param.as_detached_tensor() * s.weight_decay)?
-}
-
-/// Steps in `direction`, by the norms of the weights and of the direction.
-fn lamb_by(norms: [f64; 2], param: &Var, direction: Tensor, s: &AdamStep) -> Result<()> {
+    let direction = (adam + (param.as_detached_tensor() * s.weight_decay)?)?;
+    let norms = norms(param, &direction)?;
     let ratio = match norms.iter().all(|&norm| norm > 0.0) {
         true => norms[0] / norms[1],
         false => 1.0,
     };
     param.set(&(param.as_detached_tensor() - (direction * (s.lr * ratio))?)?)
-}
-
-/// [`lamb_step`] of whole parameters, or of slices by the norms of whole parameters.
-pub(super) fn lamb(
-    (params, slices): (&[Var], Option<&Slices>),
-    grads: &[Tensor],
-    state: &mut AdamState,
-    lr: f64,
-    config: &LambConfig,
-) -> Result<()> {
-    let Some(slices) = slices else {
-        return lamb_step(params, grads, state, lr, config);
-    };
-    let step = AdamStep {
-        step: state.step + 1,
-        ..config.adam().step(lr)
-    };
-    let (mut directions, mut sums) = (Vec::new(), Vec::new());
-    for (i, (param, grad)) in params.iter().zip(grads).enumerate() {
-        let direction = direction(param, grad, [&state.mean[i], &state.square[i]], &step)?;
-        sums.push(squares(param, &direction)?);
-        directions.push(direction);
-    }
-    let norms = slices.norms(&sums)?;
-    for ((param, direction), norms) in params.iter().zip(directions).zip(norms) {
-        lamb_by(norms, param, direction, &step)?;
-    }
-    Ok(())
 }

@@ -13,7 +13,6 @@ mod landscape;
 mod layerwise;
 mod optimizer;
 mod sgd;
-mod slices;
 mod state;
 
 pub use accumulate::accumulated;
@@ -24,4 +23,3 @@ pub use landscape::loss_along;
 pub use layerwise::{LambConfig, LarsConfig, lamb_step, lars_step, trust_ratio};
 pub use optimizer::Optimizer;
 pub use sgd::{SgdConfig, momentum_step, sgd_step};
-pub use slices::{Slices, Whole};

@@ -7,9 +7,8 @@ use candle_core::{DType, Device, Tensor, Var};
 
 use super::adam::{AdamConfig, AdamState, adam_step};
 use super::config::OptimConfig;
-use super::layerwise::{lamb, lars};
+use super::layerwise::{lamb_step, lars_step};
 use super::sgd::descend;
-use super::slices::Slices;
 use super::state::zeros_like;
 
 // ANCHOR: Optimizer
@@ -43,16 +42,6 @@ impl OptimConfig {
     /// Creates the optimizer of the named `params`, before its first step. `train::Config::validate` checks the ranges of the
     /// settings that a run can choose.
     pub fn build(&self, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
-        self.build_for(params, None)
-    }
-
-    /// As [`Self::build`]. If `params` are slices of parameters whose other slices are on other ranks, `slices` says of which:
-    /// LARS and LAMB need norms of whole parameters.
-    pub fn build_for(
-        &self,
-        params: Vec<(String, Var)>,
-        slices: Option<Slices>,
-    ) -> Result<Box<dyn Optimizer>> {
         let (names, params): (Vec<_>, Vec<_>) = params.into_iter().unzip();
         let zeros = |_: &&str| zeros_like(&params);
         Ok(Box::new(Stateful {
@@ -60,7 +49,6 @@ impl OptimConfig {
             names,
             params,
             config: self.clone(),
-            slices,
             steps: 0,
         }))
     }
@@ -71,8 +59,6 @@ struct Stateful {
     config: OptimConfig,
     names: Vec<String>,
     params: Vec<Var>,
-    /// Of which parameters `params` are slices, if ranks share them.
-    slices: Option<Slices>,
     /// Steps taken.
     steps: u64,
     /// A variable for each parameter, for each of [`OptimConfig::states`].
@@ -91,7 +77,7 @@ impl Stateful {
 
     /// Takes one step. The gradients have been checked against the parameters.
     fn apply(&self, grads: &[Tensor], lr: f64) -> candle_core::Result<()> {
-        let (params, slices) = (&self.params[..], self.slices.as_ref());
+        let params = &self.params[..];
         let state = |i: usize| self.states.get(i).map_or(&[][..], Vec::as_slice);
         // Cloned variables share their values.
         let mut adam = AdamState {
@@ -109,8 +95,8 @@ impl Stateful {
                 };
                 adam_step(params, grads, &mut adam, lr, &config)
             }
-            OptimConfig::Lars(config) => lars((params, slices), grads, state(0), lr, config),
-            OptimConfig::Lamb(config) => lamb((params, slices), grads, &mut adam, lr, config),
+            OptimConfig::Lars(config) => lars_step(params, grads, state(0), lr, config),
+            OptimConfig::Lamb(config) => lamb_step(params, grads, &mut adam, lr, config),
         }
     }
 }

@@ -8,7 +8,7 @@ use candle_core::{DType, Tensor, Var};
 
 use super::{Config, carrier::ErrorCarrier};
 use crate::{
-    optim::{Optimizer, Slices},
+    optim::Optimizer,
     precision::{MasterStep, Precision, master_step},
 };
 
@@ -91,20 +91,15 @@ impl Optimizer for MasterWeights {
     }
 }
 
-/// Builds the optimizer of a run over the named `params`, of which the ranks may have `slices`, with master weights if
-/// configured.
+/// Builds the optimizer of a run over the named `params`, with master weights if configured.
 ///
 /// # Errors
 /// Returns an error if the optimizer's settings are invalid, or if master weights are combined with another precision than
 /// bf16 or fp16.
-pub fn build_optimizer(
-    config: &Config,
-    params: Vec<(String, Var)>,
-    slices: Option<Slices>,
-) -> Result<Box<dyn Optimizer>> {
+pub fn build_optimizer(config: &Config, params: Vec<(String, Var)>) -> Result<Box<dyn Optimizer>> {
     let optim = config.optim()?;
     if !config.master_weights {
-        return optim.build_for(params, slices);
+        return optim.build(params);
     }
     let low = match config.precision {
         Precision::Bf16 => DType::BF16,
@@ -114,6 +109,7 @@ pub fn build_optimizer(
         ),
     };
     let round: Round = Box::new(move |t| t.to_dtype(low)?.to_dtype(t.dtype()));
-    let build = |params| optim.build_for(params, slices);
-    Ok(Box::new(MasterWeights::new(params, round, build)?))
+    Ok(Box::new(MasterWeights::new(params, round, |params| {
+        optim.build(params)
+    })?))
 }

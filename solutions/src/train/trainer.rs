@@ -93,7 +93,7 @@ impl Trainer {
         let outputs = number.as_ref().map_or(data.species.len(), |n| n.head.outputs());
         let network = config.network(outputs);
         let model = PointNet::new(&network, &device.device, DType::F32, config.seed)?;
-        let optimizer = build_optimizer(&config, model.params(), None)?;
+        let optimizer = build_optimizer(&config, model.params())?;
         let lowering = config.precision.lowering(&device.device);
         let scaler = config.loss_scale.scaler(config.precision).map(GradScaler::new);
         let mut progress = Progress {

@@ -101,6 +101,14 @@ impl Config {
             "master-weights needs precision bf16 or fp16, and precision is {}: fp32 weights are their own masters",
             self.precision
         );
+        let layerwise = ["lars", "lamb"].contains(&&*self.optimizer);
+        ensure!(
+            !layerwise || self.zero == 0,
+            "zero is {} and optimizer is {}: it needs the norms of whole parameters, which the ranks share; use zero 0, or \
+             another optimizer",
+            self.zero,
+            self.optimizer
+        );
         let least = if self.sync_bn { 1 } else { 2 };
         ensure!(
             self.ranks == 1 || self.batch >= least * self.ranks,

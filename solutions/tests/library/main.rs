@@ -5,7 +5,6 @@
 mod accumulate;
 mod categories;
 mod goldens;
-mod low_precision_evaluation;
 #[path = "../made_run/mod.rs"]
 mod made_run;
 mod masked;

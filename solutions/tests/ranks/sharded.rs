@@ -74,20 +74,6 @@ fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() 
     }
 }
 
-/// Also those that need a whole parameter's norm, of which a rank has only a slice, or nothing.
-#[test]
-fn every_optimizer_is_shared() {
-    for (optimizer, learning_rate) in [("adam", 1e-4), ("lars", 1.0), ("lamb", 1e-2)] {
-        let config = Config {
-            optimizer: optimizer.into(),
-            learning_rate,
-            epochs: 2,
-            ..config(3)
-        };
-        compare(&config, 1e-2);
-    }
-}
-
 /// Offloaded state is on the CPU. On a CPU that changes nothing.
 #[test]
 fn an_offloaded_optimizer_takes_the_same_steps() {

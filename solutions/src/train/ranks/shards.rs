@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     model::PointNet,
-    optim::{Optimizer, Slices, Whole},
+    optim::Optimizer,
     parallel::{Bucket, chunk, part_like},
     shard::slices_of_rank,
     train::{Config, master::build_optimizer},
@@ -105,17 +105,7 @@ impl Shards {
             }
             own_slices.insert(name.as_str(), (range.clone(), var.shape()));
         }
-        // Some optimizers need norms of whole parameters.
-        let of = |slice: &Slice| Whole {
-            index: slice.param,
-            is_matrix: self.params[slice.param].1.rank() > 1,
-        };
-        let slices = Slices {
-            of: self.slices().map(of).collect(),
-            count: self.params.len(),
-            ranks: self.control.clone(),
-        };
-        let mut optimizer = build_optimizer(config, self.own(), Some(slices))?;
+        let mut optimizer = build_optimizer(config, self.own())?;
         optimizer.load_state(&state::cut(state, &self.params, &own_slices)?)?;
         Ok(optimizer)
     }
