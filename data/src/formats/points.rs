@@ -76,18 +76,17 @@ pub struct Points {
 }
 
 impl Points {
-    /// Adds a point. `place` names its place in the file.
+    /// Adds a point.
     ///
     /// # Errors
     /// Returns an error if a coordinate is not finite.
-    pub fn add(&mut self, row: Row, place: impl FnOnce() -> String) -> Result<()> {
+    pub fn add(&mut self, row: Row) -> Result<()> {
         let p = row.xyz;
         let o = *self.origin.get_or_insert_with(|| origin_of(p));
         let q = [0, 1, 2].map(|a| (p[a] - o[a]) as f32);
         ensure!(
             q.iter().all(|c| c.is_finite()),
-            "{}: expected finite coordinates, found {p:?}; correct the point, or remove it",
-            place()
+            "expected finite coordinates, found {p:?}; correct the point, or remove it"
         );
         self.cloud.xyz.push(q);
         self.cloud.intensity.extend(row.intensity);
