@@ -5,10 +5,8 @@
 
 pub mod atomic;
 pub mod builtin;
-mod cache;
 mod cloud;
 mod dataset;
-mod extent;
 pub mod fetch;
 pub mod formats;
 mod growth;
@@ -22,8 +20,7 @@ pub mod shard;
 mod species;
 pub mod split;
 
-pub use cache::cache_folder;
 pub use cloud::{Cloud, Return};
 pub use dataset::{CloudSource, Dataset, Inventory, Scan, Season, Site, TreeRecord};
-pub use open::open;
+pub use open::{cache_folder, open};
 pub use random::{Philox, Purpose};

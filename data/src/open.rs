@@ -1,6 +1,10 @@
 //! Opens a data set of any kind.
 
-use std::{fs, path::Path, time::UNIX_EPOCH};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
 
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
@@ -14,6 +18,16 @@ use crate::{
 /// Clouds with more points are thinned at random when a set is opened as downloaded, so that an epoch does not
 /// read gigabytes. It is 32 times what a batch draws of a cloud. `canopy data import` keeps every point.
 const MOST_POINTS: usize = 32_768;
+
+/// The folder in which generated and imported sets are kept: `CANOPY_CACHE`, or a folder `canopy` in the user's cache folder.
+pub fn cache_folder() -> PathBuf {
+    let variable = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    variable("CANOPY_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|p| p.join("canopy")))
+        .or_else(|| variable("LOCALAPPDATA").map(|p| p.join("canopy")))
+        .or_else(|| variable("HOME").map(|p| p.join(".cache").join("canopy")))
+        .unwrap_or_else(|| env::temp_dir().join("canopy"))
+}
 
 /// Opens the data set at `path`: a folder of shards, or a layout that [`import::detect`] knows, which is imported once
 /// and kept in the folder `cache`. `print` is called with each line for the user.

@@ -65,7 +65,7 @@ pub fn load(
         "a set of {config:?} is too large to hold"
     );
     let path = cached_at(config, cache_dir);
-    if let Ok(dataset) = open(config, &path) {
+    if let Ok(dataset) = open(&path) {
         return Ok((dataset, None));
     }
     let made_dir =
@@ -74,7 +74,7 @@ pub fn load(
     // wastes time.
     let lock = File::create(path.with_extension("lock")).and_then(|file| file.lock().map(|()| file));
     // Another program may have written it while this one waited for the lock.
-    if let Ok(dataset) = open(config, &path) {
+    if let Ok(dataset) = open(&path) {
         return Ok((dataset, None));
     }
     if lock.is_ok() {
@@ -96,11 +96,11 @@ fn cached_at(config: &Config, dir: &Path) -> PathBuf {
     dir.join(format!("builtin-v{GENERATOR}-seed{seed}-{trees}x{points}"))
 }
 
-/// Opens the set of `config` at `path`. Returns an error if a file is missing, damaged, or of another configuration.
-fn open(config: &Config, path: &Path) -> Result<Dataset> {
+/// Opens the set at `path`. Returns an error if a file is missing or damaged.
+fn open(path: &Path) -> Result<Dataset> {
     let set = shard::open(path)?;
     ensure!(
-        shard::Manifest::read(path)?.meta == meta(config) && shard::digest(&set)? == set.digest,
+        shard::digest(&set)? == set.digest,
         "{}: is another set",
         path.display()
     );

@@ -36,17 +36,15 @@ pub struct Loaded {
 /// # Errors
 /// Names the file and the place that could not be read, what was expected there and what was found.
 pub fn load(path: &Path) -> Result<Loaded> {
-    let named = || path.display().to_string();
-    let (file, head, len) = peek(path).with_context(named)?;
-    let loaded = match detect(path, &head).with_context(named)? {
-        Format::Las | Format::Laz => las::read(file, len),
-        Format::Text => text::read(file),
+    let attempt = || match open(path)? {
+        (Format::Las | Format::Laz, file, len) => las::read(file, len),
+        (Format::Text, file, _) => text::read(file),
     };
-    loaded.with_context(named)
+    attempt().with_context(|| path.display().to_string())
 }
 
-/// Returns the file at its start, its first bytes, and its length.
-fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
+/// The format of a file, the file at its start, and its length.
+fn open(path: &Path) -> Result<(Format, File, u64)> {
     let mut file = File::open(path).context("cannot open it")?;
     let meta = file.metadata()?;
     ensure!(!meta.is_dir(), "is a folder, expected a point cloud");
@@ -56,7 +54,7 @@ fn peek(path: &Path) -> Result<(File, Vec<u8>, u64)> {
         .read_to_end(&mut head)
         .context("cannot read it")?;
     file.rewind()?;
-    Ok((file, head, meta.len()))
+    Ok((detect(path, &head)?, file, meta.len()))
 }
 
 /// The points of the file at `path`, in any format.
@@ -97,9 +95,9 @@ pub struct Info {
 /// Names the file and the place that could not be read.
 pub fn info(path: &Path, decode: bool) -> Result<Info> {
     let named = || path.display().to_string();
-    let (mut file, head, bytes) = peek(path).with_context(named)?;
+    let (format, mut file, bytes) = open(path).with_context(named)?;
     let mut info = Info {
-        format: detect(path, &head).with_context(named)?,
+        format,
         version: None,
         point_format: None,
         bytes,

@@ -164,17 +164,9 @@ impl Clouds {
                 tensors.push((name, TensorView::new(dtype, shape(points, values), column)?));
             }
         }
-        // `serialize_to_file` replaces the file by one that only its owner may read.
-        let placeholder = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)?;
-        let mode = placeholder.metadata()?.permissions();
-        drop(placeholder);
         let metadata = HashMap::from([(VERSION.0.to_owned(), VERSION.1.to_owned())]);
-        safetensors::serialize_to_file(tensors, Some(metadata), path)?;
-        fs::set_permissions(path, mode)?;
+        // Not `serialize_to_file`: its file could be read by its owner only.
+        fs::write(path, safetensors::serialize(tensors, Some(metadata))?)?;
         Ok((clouds, crc32fast::hash(crc32)))
     }
 }

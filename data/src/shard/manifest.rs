@@ -32,8 +32,6 @@ pub struct Meta {
 pub struct ShardInfo {
     /// Its name within the folder.
     pub file: String,
-    /// Its length in bytes.
-    pub bytes: u64,
     /// How many clouds it has.
     pub clouds: usize,
     /// CRC-32 of its tensor `cloud_crc32`, which has the CRC-32 of each cloud.

@@ -59,7 +59,8 @@ use anyhow::{Context, Result, ensure};
 
 use file::Shard;
 pub(crate) use file::attributes;
-pub use manifest::{Manifest, Meta, ShardInfo};
+use manifest::Manifest;
+pub use manifest::Meta;
 pub use writer::Writer;
 
 use crate::{Cloud, CloudSource, Dataset};

@@ -161,7 +161,6 @@ impl Writer {
             .with_context(|| format!("cannot write {}", path.display()))?;
         self.shards.push(ShardInfo {
             file,
-            bytes: fs::metadata(&path)?.len(),
             clouds,
             table_crc32,
         });

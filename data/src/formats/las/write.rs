@@ -16,8 +16,6 @@ use crate::{Cloud, Return};
 const RECORD: usize = 30;
 /// Offset of the old counts, of points and of points by return, in the header.
 const OLD_COUNTS: u64 = 107;
-/// Records that are encoded at once.
-const BLOCK: usize = 200_000;
 
 /// Writes `cloud` to a LAS or LAZ file on `grid`, compressed if `pack`.
 ///
@@ -37,7 +35,10 @@ pub fn write(file: File, cloud: &Cloud, grid: Grid, pack: bool) -> Result<()> {
     builder.has_wkt_crs = true;
     let out = BufWriter::with_capacity(1 << 18, file);
     let mut writer = las::Writer::new(out, builder.into_header()?)?;
-    let written = points(&mut writer, cloud, grid);
+    let written = points(cloud, grid).and_then(|records| {
+        let points = PointDataBuilder::new().for_header(writer.header());
+        Ok(writer.write_points(&points.build_from_bytes(records)?)?)
+    });
     // `las` ends a file whose writer is dropped, and panics if it cannot: such a file stays open.
     if let Err(e) = writer.close() {
         forget(writer);
@@ -51,38 +52,29 @@ pub fn write(file: File, cloud: &Cloud, grid: Grid, pack: bool) -> Result<()> {
     out.flush().context("cannot write the header")
 }
 
-fn points(writer: &mut las::Writer<BufWriter<File>>, cloud: &Cloud, grid: Grid) -> Result<()> {
-    for begin in (0..cloud.len()).step_by(BLOCK) {
-        let end = cloud.len().min(begin + BLOCK);
-        let mut records = Vec::with_capacity((end - begin) * RECORD);
-        for i in begin..end {
-            record(cloud, i, grid, &mut records)?;
+/// The points of `cloud` as records of point format 6.
+fn points(cloud: &Cloud, Grid { scale, offset }: Grid) -> Result<Vec<u8>> {
+    let mut records = Vec::with_capacity(cloud.len() * RECORD);
+    for (i, point) in cloud.xyz.iter().enumerate() {
+        for a in 0..3 {
+            let metres = f64::from(point[a]) + (cloud.origin[a] - offset[a]);
+            let steps = (metres / scale[a]).round();
+            ensure!(
+                steps.abs() <= f64::from(i32::MAX),
+                "point {i}: {metres} m from the offset {} m is out of the range of LAS with a step of {} m; choose a larger --resolution",
+                offset[a],
+                scale[a]
+            );
+            records.extend((steps as i32).to_le_bytes());
         }
-        let points = PointDataBuilder::new().for_header(writer.header());
-        writer.write_points(&points.build_from_bytes(records)?)?;
+        let intensity = cloud.intensity.get(i).copied().unwrap_or(0);
+        let returns = cloud.returns.get(i).copied();
+        let Return { number, of } = returns.unwrap_or(Return { number: 1, of: 1 });
+        records.extend(intensity.to_le_bytes());
+        let class = cloud.class.get(i).copied().unwrap_or(0);
+        records.extend([number.min(15) | of.min(15) << 4, 0, class]);
+        // User data, scan angle, source and GPS time are not known.
+        records.extend([0; 13]);
     }
-    Ok(())
-}
-
-fn record(cloud: &Cloud, i: usize, Grid { scale, offset }: Grid, into: &mut Vec<u8>) -> Result<()> {
-    for a in 0..3 {
-        let metres = f64::from(cloud.xyz[i][a]) + (cloud.origin[a] - offset[a]);
-        let steps = (metres / scale[a]).round();
-        ensure!(
-            steps.abs() <= f64::from(i32::MAX),
-            "point {i}: {metres} m from the offset {} m is out of the range of LAS with a step of {} m; choose a larger --resolution",
-            offset[a],
-            scale[a]
-        );
-        into.extend((steps as i32).to_le_bytes());
-    }
-    let intensity = cloud.intensity.get(i).copied().unwrap_or(0);
-    let returns = cloud.returns.get(i).copied();
-    let Return { number, of } = returns.unwrap_or(Return { number: 1, of: 1 });
-    into.extend(intensity.to_le_bytes());
-    let class = cloud.class.get(i).copied().unwrap_or(0);
-    into.extend([number.min(15) | of.min(15) << 4, 0, class]);
-    // User data, scan angle, source and GPS time are not known.
-    into.extend([0; 13]);
-    Ok(())
+    Ok(records)
 }
