@@ -5,7 +5,6 @@
 //! page, Perfetto and speedscope. [`kernel_rows`] reads the tables of nsys and nvprof.
 
 mod amdahl;
-mod breakdown;
 pub mod monitor;
 mod pattern;
 mod recorder;
@@ -20,7 +19,6 @@ mod totals;
 mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
-pub use breakdown::{Breakdown, Carried};
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};
 pub use recorder::{Guard, Recording, lane, span, start, started, stop, timed, work};
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};

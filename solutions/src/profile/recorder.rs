@@ -12,7 +12,7 @@ use std::{
 use anyhow::{Result, ensure};
 use candle_core::Device;
 
-use super::{Kind, Lane, Span, Stream, Timeline, breakdown};
+use super::{Kind, Lane, Span, Stream, Timeline};
 
 /// NVIDIA's crate; its build needs a C compiler and libclang, so it is behind a feature. Without a profiler a range is a call
 /// of an empty function.
@@ -152,15 +152,11 @@ pub fn timed<T>(name: &'static str, kind: Kind, run: impl FnOnce() -> T) -> T {
 }
 
 /// As [`span`], for work of the device: a [`Kind::Kernel`]. A span of a CUDA device waits for the end of the work; it is a
-/// [`Kind::Launch`] if the device kept pace with the host. A [`Breakdown`](super::Breakdown) of the calling thread adds up
-/// its time.
+/// [`Kind::Launch`] if the device kept pace with the host.
 #[inline]
 pub fn work(name: &'static str) -> Guard {
-    let mut device = breakdown::device();
-    if started() && device.is_none() {
-        device = state().as_ref().map(|state| state.device.clone());
-    }
-    Guard(device.map(|device| open(name, Kind::Kernel, Some(device))))
+    let device = || state().as_ref().map(|state| state.device.clone());
+    Guard(started().then(|| open(name, Kind::Kernel, device())))
 }
 
 fn open(name: &'static str, kind: Kind, device: Option<Device>) -> Open {
@@ -196,7 +192,6 @@ impl Drop for Guard {
             if !device.is_cpu() && end <= launched + PACE {
                 open.kind = Kind::Launch;
             }
-            breakdown::add(open.name, end - open.start);
         }
         let mut state = state();
         let Some(state) = &mut *state else { return };
@@ -214,10 +209,6 @@ impl Drop for Guard {
     }
 }
 
-/// Tests of this module that record, or that a recording would contain, run in turn.
-#[cfg(test)]
-pub(super) static TURN: Mutex<()> = Mutex::new(());
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +216,6 @@ mod tests {
     /// There is one recording at a time, so one test covers all of it.
     #[test]
     fn a_recording_contains_the_spans_of_all_threads_until_it_stops() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         drop(span("before", Kind::Other));
         let recording = start(&Device::Cpu, false).unwrap();
         state().as_mut().unwrap().limit = 4;

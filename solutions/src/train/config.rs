@@ -12,7 +12,7 @@ use clap::{
 };
 use serde::{
     Deserialize, Serialize,
-    de::{DeserializeOwned, IntoDeserializer, value},
+    de::{DeserializeOwned, IgnoredAny, IntoDeserializer, value},
 };
 
 use super::{Category, Loss, Target};
@@ -241,13 +241,13 @@ pub struct Config {
     /// Print step, learning rate and loss every N steps; 0: never
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Machine")]
     pub steps_per_print: u64,
-    /// Print the time of forward pass, backward pass and optimizer as well, the mean of these steps (of the epoch with 0).
-    /// Waits for the GPU after each part, which costs time
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Machine")]
-    pub wall_clock_breakdown: bool,
     /// Save a checkpoint at least every S seconds
     #[arg(long, value_name = "S", default_value_t = 15.0, help_heading = "Machine")]
     pub checkpoint_seconds: f64,
+    /// Runs that were saved when this was a setting have it; it has no effect.
+    #[arg(skip)]
+    #[serde(skip_serializing)]
+    pub wall_clock_breakdown: IgnoredAny,
 }
 
 /// Parses one of `names` as serde does.

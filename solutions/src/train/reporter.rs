@@ -1,5 +1,5 @@
 //! What a run shows and writes while it trains, besides checkpoints and metrics: a bar on a terminal, otherwise a line per
-//! epoch; the lines of `--steps-per-print` and `--wall-clock-breakdown`; and TensorBoard's events.
+//! epoch; the lines of `--steps-per-print`; and TensorBoard's events.
 
 use std::{
     io::IsTerminal,
@@ -10,7 +10,6 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{EpochRow, Running, Target, Trainer, tensorboard::EventWriter};
-use crate::profile::Breakdown;
 
 /// How often the bar reads loss and accuracy back from the device.
 const EVERY: Duration = Duration::from_millis(500);
@@ -22,9 +21,6 @@ pub struct Reporter {
     target: Target,
     /// A line is printed every N steps; 0: never.
     every: u64,
-    breakdown: Option<Breakdown>,
-    /// When the last line was printed, and after which step.
-    last_line: (Instant, u64),
     events: EventWriter,
     last_read: Instant,
     /// The last score on the validation set.
@@ -38,8 +34,7 @@ impl Reporter {
     /// Returns an error if the file with events cannot be created.
     pub fn new(trainer: &Trainer) -> Result<Self> {
         let Trainer { config, progress, .. } = trainer;
-        let steps = trainer.steps_per_epoch();
-        let all = steps * config.epochs as u64;
+        let all = trainer.steps_per_epoch() * config.epochs as u64;
         let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr_with_hz(5))
             .with_position(progress.step);
         bar.set_style(style("{prefix} {bar:10.green} {percent:>3}% {msg} · {eta} left"));
@@ -48,14 +43,7 @@ impl Reporter {
             bar,
             epochs: config.epochs,
             target: config.target,
-            every: match config.steps_per_print {
-                0 if config.wall_clock_breakdown => steps,
-                every => every,
-            },
-            breakdown: config
-                .wall_clock_breakdown
-                .then(|| Breakdown::start(&trainer.device.device)),
-            last_line: (Instant::now(), progress.step),
+            every: config.steps_per_print,
             events: EventWriter::create(trainer.folder.path())?,
             last_read: Instant::now(),
             validated: String::new(),
@@ -98,26 +86,16 @@ impl Reporter {
         self.every > 0 && step.is_multiple_of(self.every)
     }
 
-    /// Prints a line above the bar: learning rate `rate` of the last step, `loss` of the epoch so far, and with a breakdown
-    /// the times of a step's parts. `skipped` steps of the epoch overflowed.
-    pub fn line(&mut self, step: u64, skipped: u64, rate: f64, loss: f64) {
+    /// Prints a line above the bar: learning rate `rate` of the last step, and `loss` of the epoch so far. `skipped` steps of the
+    /// epoch overflowed.
+    pub fn line(&self, step: u64, skipped: u64, rate: f64, loss: f64) {
         let skipped = match skipped {
             0 => String::new(),
             n => format!(", {n} skipped in this epoch"),
         };
-        let mut text =
-            format!("step {step}{skipped}: learning rate {rate:.4e}, mean loss of the epoch {loss:.4}");
-        let steps = (step - self.last_line.1).max(1) as f64;
-        if let Some(breakdown) = &self.breakdown {
-            let mut other = self.last_line.0.elapsed().as_secs_f64();
-            for (name, seconds) in breakdown.take() {
-                other -= seconds;
-                text += &format!(", {name} {:.2} ms", 1e3 * seconds / steps);
-            }
-            text += &format!(", other {:.2} ms a step", 1e3 * other / steps);
-        }
-        self.last_line = (Instant::now(), step);
-        self.bar.suspend(|| note!("{text}"));
+        self.bar.suspend(|| {
+            note!("step {step}{skipped}: learning rate {rate:.4e}, mean loss of the epoch {loss:.4}");
+        });
     }
 
     /// Shows a row of the metrics, and writes its events.

@@ -17,7 +17,6 @@ use crate::{
     model::PointNet,
     optim::Optimizer,
     parallel::gather,
-    profile::Carried,
     train::{Config, MicroBatch, Running, Step, Stepped},
 };
 
@@ -164,13 +163,7 @@ impl Member {
             scaler: one.scaler,
             reduce: Some(&mut self.gradients),
         };
-        // The times of the step's parts are those of the thread that does the work.
-        let carried = Carried::take();
-        let (stepped, carried) = self.cores.install(|| {
-            carried.resume();
-            (one.take(micro, rate), Carried::take())
-        });
-        carried.resume();
+        let stepped = self.cores.install(|| one.take(micro, rate));
         let stepped = self.control.restore(stepped)?;
         self.steps.0 += 1;
         self.steps.1 += began.elapsed().as_secs_f64();
