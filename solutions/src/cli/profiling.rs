@@ -13,7 +13,7 @@ use crate::{
 /// Options of a command that can be profiled.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Profiling {
-    /// Record where the time goes: writes a trace, flame graph, timeline and summary into `profile` in the run's folder
+    /// Record where the time goes: writes a trace, timeline and summary into `profile` in the run's folder
     #[arg(long, help_heading = "Profiling")]
     profile: bool,
     /// Show each span in nsys as an NVTX range as well; needs a build with `--features nvtx`

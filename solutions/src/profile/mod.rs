@@ -26,5 +26,5 @@ pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
 pub use summary::{Copies, Summary};
 pub use table::{Activity, KernelRow, copy_share, kernel_rows, time_share};
-pub use totals::{Total, parents, pieces, totals};
+pub use totals::{Total, pieces, totals};
 pub use trace::chrome;

@@ -1,4 +1,4 @@
-//! What a recording becomes: totals, shares, a summary, a flame graph, a trace. Lesson 05 checks [`totals()`] and
+//! What a recording becomes: totals, shares, a summary, a trace. Lesson 05 checks [`totals()`] and
 //! [`name_pattern`] themselves.
 
 use proptest::prelude::*;

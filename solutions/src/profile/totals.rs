@@ -58,7 +58,7 @@ pub fn totals(spans: &[Span]) -> Vec<Total> {
 }
 
 /// The innermost span around each span, if there is one.
-pub fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+fn parents(spans: &[Span]) -> Vec<Option<usize>> {
     let mut parents = vec![None; spans.len()];
     let mut open: Vec<usize> = Vec::new();
     for i in in_order(spans) {

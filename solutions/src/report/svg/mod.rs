@@ -1,4 +1,4 @@
-//! Plots as SVG, for pages and for files: line plots, timelines and flame graphs.
+//! Plots as SVG, for pages and for files: line plots and timelines.
 //!
 //! Plotting crates such as plotters write fixed colours and need font metrics. These plots use CSS variables instead, so one
 //! picture suits light and dark pages and print, and each value can be read in a tooltip.

@@ -1,4 +1,4 @@
-//! Rectangles in rows: timelines and flame graphs.
+//! Rectangles in rows: timelines.
 
 use std::collections::BTreeMap;
 
