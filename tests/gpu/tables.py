@@ -34,11 +34,9 @@ def speeds(rows, mode):
             rate = theirs.get("clouds_per_second")
             cells.append(theirs.get("failed") or number(rate))
             cells.append(f"{speed / rate:.2f}" if speed and rate else "–")
-        bound = ours.get("bound")
-        cells.append(f"{100 * bound['ms'] / ours['ms']:.0f} %" if bound else "–")
         cells += [number(by.get(name, {}).get("peak_mib")) for name in ["canopy", "eager"]]
         lines.append(cells)
-    head = ["clouds/s", "canopy", "eager", "ratio", "torch.compile", "ratio", "of the bound", "peak MiB", "eager's"]
+    head = ["clouds/s", "canopy", "eager", "ratio", "torch.compile", "ratio", "peak MiB", "eager's"]
     return table(head, lines)
 
 

@@ -48,7 +48,7 @@ class EmulatedGrid(unittest.TestCase):
         self.assertEqual(set(errors["operators::cross_entropy"]), {"f32", "bf16", "f16"})
         self.assertIn("vanilla/fp32", record["parts"]["steps"]["numbers"]["losses"])
         rows = record["parts"]["bench"]["numbers"]["rows"]
-        self.assertTrue(all(row["bound"]["ms"] > 0 and row["ms"] > 0 for row in rows if row["by"] == "canopy"))
+        self.assertTrue(all(row["ms"] > 0 for row in rows if row["by"] == "canopy"))
         precisions = [row["precision"] for row in rows if row["by"] == "canopy" and row["mode"] == "infer"]
         self.assertEqual(sorted(precisions), ["bf16", "fp16", "fp32", "tf32"])
         self.assertTrue(all(len(line) <= 80 for line in done.stdout.splitlines()[:-1]), done.stdout)

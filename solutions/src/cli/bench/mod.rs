@@ -1,6 +1,5 @@
 //! `canopy bench`: speed of the trainer on this machine, by part, and in comparison with PyTorch.
 
-mod bound;
 mod measure;
 mod peer;
 mod scale;
@@ -75,9 +74,6 @@ pub struct Options {
     /// Device: cpu, cuda or cuda:N. On a GPU, steps are queued without waiting
     #[arg(long, default_value = "cpu", value_name = "NAME")]
     device: String,
-    /// First measure a matrix product and a copy, and compute the time that a step needs at least
-    #[arg(long)]
-    bound: bool,
     /// Python interpreter with torch, for the comparison with PyTorch
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
@@ -112,10 +108,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 
 /// Results of one benchmark; times are medians in ms.
 fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
-    let bound = options
-        .bound
-        .then(|| bound::measure(train, options, device))
-        .transpose()?;
     reset_peak(device);
     let mut bench = Bench::new(train, options, options.precision, device)?;
     // On a GPU, tf32 is a setting of the whole process.
@@ -156,8 +148,6 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
         "device": options.device,
         "threads": rayon::current_num_threads(),
         "processor": machine::processor(),
-        // Measured before the first step.
-        "bound": bound,
         "plain": options.plain,
         "precision": options.precision,
         // How a format other than fp32 was computed.
@@ -168,11 +158,9 @@ fn collect(train: bool, options: &Options, device: &Device) -> Result<Value> {
         "backward_ms": train.then(|| of_part(&ours, 1)),
         "optimizer_ms": train.then(|| of_part(&ours, 2)),
         "total_ms": total,
-        // How near the step is to the bound; 1 is the bound.
-        "share_of_bound": bound.as_ref().and_then(|bound| Some(bound["ms"].as_f64()? / total)),
         "all_totals_ms": ours.iter().map(|step| step[3]).collect::<Vec<_>>(),
         "clouds_per_second": options.batch as f64 / total * 1e3,
-        // The process's on the CPU, `--bound`'s measurement included; the tensors' in the steps on a GPU.
+        // The process's on the CPU; the tensors' in the steps on a GPU.
         "peak_memory_mib": peak,
         // Memory of tensors after a tenth of a round's steps, and after all.
         "memory_mib": bench.in_use.map(|bytes| bytes.map(mib)),
