@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use self::{
     inputs::Input,
-    print::{Printer, Shown, ShownNumber, ShownSpecies},
+    print::{Printer, Row},
 };
 use super::{
     profiling,
@@ -80,18 +80,18 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         votes: args.network.votes(config),
         inputs: &inputs,
     };
-    let printer = Printer {
+    let mut printer = Printer {
         format: &args.format,
         rows: 0,
+        labels: 0,
+        scores: (0.0, 0),
     };
     let failed = match trained.progress.head.clone() {
         None => {
-            let mut shown = ShownSpecies {
-                species,
-                labelled: inputs.iter().any(|i| i.label.is_some()),
-                ..ShownSpecies::default()
-            };
-            predictor.print(&Species(species), &mut shown, printer)?
+            let labelled = inputs.iter().any(|i| i.label.is_some());
+            predictor.print(&Species(species), &mut |input, p| {
+                printer.row(&Row::of_species(input, p, species, labelled))
+            })?
         }
         Some(head) => {
             let number = Number {
@@ -100,14 +100,12 @@ pub fn run(args: &Args) -> Result<ExitCode> {
                 values: Vec::new(),
                 guess: None,
             };
-            let mut shown = ShownNumber {
-                target: config.target,
-                visible: config.visible,
-                errors: Vec::new(),
-            };
-            predictor.print(&number, &mut shown, printer)?
+            predictor.print(&number, &mut |input, forecast| {
+                printer.row(&Row::of_number(input, forecast, config.target))
+            })?
         }
     };
+    printer.end(config)?;
     profiling::finish(
         recording,
         &trained.folder.join("profile-predict"),
@@ -130,12 +128,12 @@ struct Predictor<'a> {
 }
 
 impl Predictor<'_> {
-    /// Predicts and prints all clouds. Returns the number of those that could not be read; they are named on standard error.
+    /// Predicts all clouds, which `print` prints. Returns the number of those that could not be read; they are named on standard
+    /// error.
     fn print<T: Task>(
         &self,
         task: &T,
-        shown: &mut dyn Shown<T::Prediction>,
-        mut printer: Printer,
+        print: &mut dyn FnMut(&Input, &T::Prediction) -> Result<()>,
     ) -> Result<usize> {
         let bar = bar(self.inputs.len() as u64, "predicting");
         // Memory does not grow with the number of clouds. The next batch is read during the forward pass of this one.
@@ -154,7 +152,7 @@ impl Predictor<'_> {
                     bar.inc(1);
                     failed += usize::from(prediction.is_err());
                     bar.suspend(|| match prediction {
-                        Ok(prediction) => printer.row(&shown.row(input, &prediction)),
+                        Ok(prediction) => print(input, &prediction),
                         Err(error) => {
                             // The readers' errors name the file.
                             let text = format!("{error:#}");
@@ -176,7 +174,6 @@ impl Predictor<'_> {
         drop(waits);
         outcome?;
         bar.finish_and_clear();
-        printer.end(shown.comparison())?;
         Ok(failed)
     }
 

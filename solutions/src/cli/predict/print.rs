@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::inputs::Input;
 use crate::{
     target::Forecast,
-    train::{Target, metrics, numbers::LEVEL},
+    train::{Config, Target, metrics, numbers::LEVEL},
 };
 
 /// What is printed of one cloud.
@@ -17,135 +17,71 @@ pub struct Row {
     json: Value,
     /// The titles of the table, and its line.
     table: [String; 2],
+    /// 1 for the right species and 0 for another one, or how far off a number is; `None` if the truth is unknown.
+    score: Option<f64>,
 }
 
-/// What is printed of predictions, and how they compare with the true values.
-pub trait Shown<P> {
-    /// The row of a cloud, which is also counted.
-    fn row(&mut self, input: &Input, prediction: &P) -> Row;
-
-    /// The comparison with the true values of all rows: its key and value in JSON, and as text, if there is any.
-    fn comparison(&self) -> (&'static str, Value, Option<String>);
-}
-
-/// The species of clouds.
-#[derive(Default)]
-pub struct ShownSpecies<'a> {
-    /// Those that the model knows.
-    pub species: &'a [String],
-    /// Whether any input has a label.
-    pub labelled: bool,
-    /// Clouds with a label that the model can predict, and correct predictions among them.
-    pub comparable: usize,
-    pub correct: usize,
-    /// Clouds of species that the model does not know.
-    pub unknown: usize,
-}
-
-impl Shown<Vec<f32>> for ShownSpecies<'_> {
-    fn row(&mut self, input: &Input, p: &Vec<f32>) -> Row {
+impl Row {
+    /// The species with probabilities `p`; beside the label, if any input has one.
+    pub fn of_species(input: &Input, p: &[f32], species: &[String], labelled: bool) -> Self {
         let first = metrics::argmax(p);
-        let predicted = &self.species[first];
+        let predicted = &species[first];
         let mut json = json!({"file": input.name, "species": predicted});
-        if self.labelled {
+        if labelled {
             json["label"] = json!(input.label);
         }
-        let probabilities = self.species.iter().cloned().zip(p.iter().map(|p| json!(p)));
+        let probabilities = species.iter().cloned().zip(p.iter().map(|p| json!(p)));
         json["probabilities"] = probabilities.collect::<Map<_, _>>().into();
-        if let Some(label) = &input.label {
-            let known = self.species.contains(label);
-            self.comparable += usize::from(known);
-            self.unknown += usize::from(!known);
-            self.correct += usize::from(label == predicted);
-        }
-        let mut others: Vec<usize> = (0..p.len()).filter(|&i| i != first).collect();
-        others.sort_by(|&a, &b| p[b].total_cmp(&p[a]));
-        let (title, last) = match (self.labelled, others.first()) {
-            (true, _) => ("label", input.label.clone().unwrap_or_default()),
-            (false, Some(&i)) => ("second", format!("{} {:.0}%", self.species[i], 100.0 * p[i])),
-            (false, None) => ("second", String::new()),
+        let known = input.label.as_ref().filter(|label| species.contains(label));
+        let others = (0..p.len()).filter(|&i| i != first);
+        let (title, last) = match labelled {
+            true => ("label", input.label.clone()),
+            false => {
+                let second = others.reduce(|a, b| if p[b] > p[a] { b } else { a });
+                let text = |i: usize| format!("{} {:.0}%", species[i], 100.0 * p[i]);
+                ("second", second.map(text))
+            }
         };
-        let (file, percent) = (short(&input.name), 100.0 * p[first]);
-        Row {
+        let (file, percent, last) = (short(&input.name), 100.0 * p[first], last.unwrap_or_default());
+        Self {
             json,
             table: [
                 format!("{:<36}  {:<16}  {:>4}  {title}", "file", "species", "p"),
                 format!("{file:<36}  {predicted:<16}  {percent:>3.0}%  {last}"),
             ],
+            score: known.map(|label| f64::from(u8::from(label == predicted))),
         }
     }
 
-    fn comparison(&self) -> (&'static str, Value, Option<String>) {
-        if !self.labelled {
-            return ("accuracy", Value::Null, None);
-        }
-        let (correct, comparable, unknown) = (self.correct, self.comparable, self.unknown);
-        let accuracy = (comparable > 0).then(|| correct as f64 / comparable as f64);
-        let json =
-            json!({"value": accuracy, "correct": correct, "of": comparable, "unknown_species": unknown});
-        let mut text = match accuracy {
-            None => "accuracy unknown: the model knows none of the labels".to_owned(),
-            Some(share) => format!(
-                "accuracy {:.1} %: {correct} of {comparable} clouds",
-                100.0 * share
-            ),
-        };
-        if unknown > 0 {
-            text += &format!("; not counted: {unknown} clouds of species that the model does not know");
-        }
-        ("accuracy", json, Some(text))
-    }
-}
-
-/// Forecasts of a number of clouds.
-pub struct ShownNumber {
-    pub target: Target,
-    /// The share of a tree that training clouds had.
-    pub visible: f64,
-    /// Absolute errors of the medians of the clouds whose true value is known.
-    pub errors: Vec<f64>,
-}
-
-impl Shown<Forecast> for ShownNumber {
-    fn row(&mut self, input: &Input, forecast: &Forecast) -> Row {
-        let (f, unit, target) = (forecast.summary(LEVEL), self.target.unit(), self.target);
-        let truth = input.truth(target);
-        self.errors.extend(truth.map(|y| (f.median - y).abs()));
+    /// The forecast of a number.
+    pub fn of_number(input: &Input, forecast: &Forecast, target: Target) -> Self {
+        let (f, unit, truth) = (forecast.summary(LEVEL), target.unit(), input.truth(target));
         let (median, file) = (f.median, short(&input.name));
         let interval = format!("{:.2} to {:.2}", f.lower, f.upper);
         let known = truth.map_or(String::new(), |y| format!("{y:.2}"));
         let column = format!("{target} ({unit})");
         let percent = format!("{:.0} % interval", 100.0 * LEVEL);
-        Row {
+        Self {
             json: json!({"file": input.name, "target": target, "unit": unit, "mean": f.mean,
                 "median": median, "lower": f.lower, "upper": f.upper, "level": LEVEL, "truth": truth}),
             table: [
                 format!("{:<36}  {column:>13}  {percent:>16}  {:>6}", "file", "true"),
                 format!("{file:<36}  {median:>13.2}  {interval:>16}  {known:>6}"),
             ],
+            score: truth.map(|y| (median - y).abs()),
         }
-    }
-
-    fn comparison(&self) -> (&'static str, Value, Option<String>) {
-        let (key, count) = ("mean_absolute_error", self.errors.len());
-        if count == 0 {
-            return (key, Value::Null, None);
-        }
-        let error = self.errors.iter().sum::<f64>() / count as f64;
-        let unit = self.target.unit();
-        let mut text = format!("mean absolute error of the median {error:.3} {unit} over {count} clouds");
-        if self.visible < 1.0 {
-            text += ", which are predicted whole; the run was trained on parts of trees";
-        }
-        (key, json!({"value": error, "of": count}), Some(text))
     }
 }
 
-/// Prints rows as they arrive, and the comparison with the true values at the end: in CSV on standard error.
+/// Prints rows as they arrive, and how they compare with the true values at the end: in CSV on standard error.
 pub struct Printer<'a> {
     /// `table`, `csv` or `json`.
     pub format: &'a str,
     pub rows: usize,
+    /// Rows with a label, which the model may not know.
+    pub labels: usize,
+    /// The sum of the scores and their number.
+    pub scores: (f64, usize),
 }
 
 impl Printer<'_> {
@@ -153,6 +89,9 @@ impl Printer<'_> {
         let mut out = io::stdout().lock();
         let first = self.rows == 0;
         self.rows += 1;
+        self.labels += usize::from(row.json["label"].is_string());
+        self.scores.0 += row.score.unwrap_or(0.0);
+        self.scores.1 += usize::from(row.score.is_some());
         match self.format {
             "csv" => {
                 let (titles, cells): (Vec<_>, Vec<_>) = columns(&row.json).into_iter().unzip();
@@ -173,15 +112,45 @@ impl Printer<'_> {
         Ok(())
     }
 
-    pub fn end(self, (key, value, text): (&str, Value, Option<String>)) -> Result<()> {
-        let mut out = io::stdout().lock();
-        match (self.format, text) {
-            ("json", _) => {
-                let begin = if self.rows == 0 { "{\"clouds\": [" } else { "" };
-                writeln!(out, "{begin}], \"{key}\": {value}}}")?;
+    /// Ends the output of a run with this configuration.
+    pub fn end(self, config: &Config) -> Result<()> {
+        let (sum, of) = self.scores;
+        let mean = (of > 0).then(|| sum / of as f64);
+        let (key, value, text) = match config.target {
+            Target::Species => {
+                let unknown = self.labels - of;
+                let mut text = match mean {
+                    None => "accuracy unknown: the model knows none of the labels".to_owned(),
+                    Some(share) => format!("accuracy {:.1} %: {sum} of {of} clouds", 100.0 * share),
+                };
+                if unknown > 0 {
+                    text +=
+                        &format!("; not counted: {unknown} clouds of species that the model does not know");
+                }
+                let value =
+                    json!({"value": mean, "correct": sum as u64, "of": of, "unknown_species": unknown});
+                ("accuracy", (self.labels > 0).then_some(value), text)
             }
-            ("csv", Some(text)) => note!("{text}"),
-            (_, text) => text.map_or(Ok(()), |text| writeln!(out, "{text}"))?,
+            target => {
+                let (unit, error) = (target.unit(), mean.unwrap_or_default());
+                let mut text =
+                    format!("mean absolute error of the median {error:.3} {unit} over {of} clouds");
+                if config.visible < 1.0 {
+                    text += ", which are predicted whole; the run was trained on parts of trees";
+                }
+                let value = mean.map(|error| json!({"value": error, "of": of}));
+                ("mean_absolute_error", value, text)
+            }
+        };
+        let mut out = io::stdout().lock();
+        match self.format {
+            "json" => {
+                let begin = if self.rows == 0 { "{\"clouds\": [" } else { "" };
+                writeln!(out, "{begin}], \"{key}\": {}}}", json!(value))?;
+            }
+            _ if value.is_none() => {}
+            "csv" => note!("{text}"),
+            _ => writeln!(out, "{text}")?,
         }
         Ok(())
     }
