@@ -1,16 +1,13 @@
 //! `canopy eval`.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use super::{
-    data::open,
     profiling,
+    train::selected,
     trained::{self, Trained},
 };
 use crate::{
@@ -60,10 +57,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         votes: args.network.votes(&progress.config),
         ..progress.config.clone()
     };
-    let whole = open::any(Path::new(&config.data))?;
-    let (usable, degenerate) = whole.with_extent()?;
-    let data = data::choose(&config, &usable)?;
-    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
+    let data = selected(&config, true)?;
     let data = match progress.head {
         None => data.relabel(&progress.species)?,
         Some(_) => data,

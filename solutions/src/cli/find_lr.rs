@@ -1,15 +1,11 @@
 //! `canopy find-lr`.
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-    sync::atomic::Ordering,
-};
+use std::{path::PathBuf, process::ExitCode, sync::atomic::Ordering};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::{data::open, options::Options, stop, table::Table};
+use super::{options::Options, stop, table::Table, train::selected};
 use crate::{
     device,
     loader::batches,
@@ -67,11 +63,8 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         config.points > 0,
         "points is all: the range test needs clouds of one length, set --points to a number"
     );
-    let whole = open::any(Path::new(&config.data))?;
-    let (usable, degenerate) = whole.with_extent()?;
-    let data = data::choose(&config, &usable)?;
+    let data = selected(&config, true)?;
     let split = data::split(&config, &data)?;
-    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
     let forest = Forest {
         device: device::choose(&config.device)?.device,
         config,

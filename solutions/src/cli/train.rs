@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
+use canopy_data::{Dataset, split::Split};
 
 use super::{
     collective::{self, Collective},
@@ -17,7 +18,7 @@ use super::{
     stop,
 };
 use crate::{
-    device,
+    device::{self, Chosen},
     parallel::{Place, Processes},
     profile::monitor::Log,
     report,
@@ -88,7 +89,7 @@ pub fn run(args: Args) -> Result<ExitCode> {
 
 /// Trains in the process at `place`. It disconnects from `processes` when the ranks have ended well.
 fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Processes>>) -> Result<ExitCode> {
-    let leads = place.is_none_or(|place| place.rank == 0);
+    let leads = leads(place);
     let stop = if leads { stop::flag()? } else { stop::quiet_flag()? };
     let mut trainer = match &args.resume {
         Some(path) => resume(path, args, place)?,
@@ -155,6 +156,34 @@ fn train(args: &Args, place: Option<&Place>, processes: &mut Option<Box<dyn Proc
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether this process prints and writes.
+fn leads(place: Option<&Place>) -> bool {
+    place.is_none_or(|place| place.rank == 0)
+}
+
+/// The clouds that `config` selects. Warns of those that have no extent, if it should `warn`.
+///
+/// # Errors
+/// Returns an error if the data set cannot be opened, or if nothing of it is selected.
+pub fn selected(config: &Config, warn: bool) -> Result<Dataset> {
+    let whole = open::any(Path::new(&config.data))?;
+    let (usable, degenerate) = whole.with_extent()?;
+    let data = data::choose(config, &usable)?;
+    if warn {
+        open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
+    }
+    Ok(data)
+}
+
+/// The device, the data and the split of a run.
+fn inputs(config: &Config, place: Option<&Place>) -> Result<(Chosen, Dataset, Split)> {
+    config.validate()?;
+    let chosen = device::choose(&launcher::device(place, &config.device)?)?;
+    let data = selected(config, leads(place))?;
+    let split = data::split(config, &data)?;
+    Ok((chosen, data, split))
+}
+
 fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let preset = args.preset.as_deref().unwrap_or("quick");
     let file = args.config.as_deref().map(Options::from_file).transpose()?;
@@ -163,12 +192,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let target = given.over(&Config::preset(preset)?)?.target;
     let mut config = given.over(&Config::preset(preset)?.for_target(target))?;
     config.ranks = launcher::ranks(place, given.ranks(), config.ranks)?;
-    config.validate()?;
-    let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let whole = open::any(Path::new(&config.data))?;
-    let (usable, degenerate) = whole.with_extent()?;
-    let data = data::choose(&config, &usable)?;
-    let split = data::split(&config, &data)?;
+    let (chosen, data, split) = inputs(&config, place)?;
     let name = match config.data.as_str() {
         BUILTIN => preset.to_owned(),
         _ => format!("{}-{preset}", data.name),
@@ -177,13 +201,12 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
         .out
         .clone()
         .unwrap_or_else(|| free_name(Path::new("runs"), &name));
-    if place.is_some_and(|place| place.rank > 0) {
+    if !leads(place) {
         return Trainer::new(config, data, split, chosen, RunFolder::of_another(&path));
     }
     let folder = RunFolder::create(&path)?;
     folder.write("config.toml", &toml::to_string_pretty(&config)?)?;
-    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
-    introduce(&config, &data, &split, &chosen, &folder)?;
+    introduce(&config, &data, &split, &chosen, &folder);
     let trainer = Trainer::new(config, data, split, chosen, folder)?;
     if let Some(warning) = trainer.category_warning() {
         note!("note: {warning}");
@@ -197,7 +220,7 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
         "--resume uses the settings of the run, except --ranks, --overlap, --zero and --offload-optimizer: remove the other options, or \
          start a new run"
     );
-    let leads = place.is_none_or(|place| place.rank == 0);
+    let leads = leads(place);
     let folder = match leads {
         true => RunFolder::open(path)?,
         false => RunFolder::of_another(path),
@@ -206,30 +229,16 @@ fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     let config = &mut checkpoint.progress.config;
     *config = args.options.over(config)?;
     config.ranks = launcher::ranks(place, args.options.ranks(), config.ranks)?;
-    config.validate()?;
-    let config = config.clone();
-    let chosen = device::choose(&launcher::device(place, &config.device)?)?;
-    let whole = open::any(Path::new(&config.data))?;
-    let (usable, degenerate) = whole.with_extent()?;
-    let data = data::choose(&config, &usable)?;
-    let split = data::split(&config, &data)?;
-    if !leads {
-        return Trainer::resume(checkpoint, data, split, chosen, folder);
+    let (chosen, data, split) = inputs(config, place)?;
+    if leads {
+        introduce(config, &data, &split, &chosen, &folder);
+        let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
+        note!("resuming after {epoch} epochs and {batch} batches");
     }
-    open::warn_of_degenerate(&whole, &degenerate, &data.species, config.min_points)?;
-    introduce(&config, &data, &split, &chosen, &folder)?;
-    let (epoch, batch) = (checkpoint.progress.epoch, checkpoint.progress.batch);
-    note!("resuming after {epoch} epochs and {batch} batches");
     Trainer::resume(checkpoint, data, split, chosen, folder)
 }
 
-fn introduce(
-    config: &Config,
-    data: &canopy_data::Dataset,
-    split: &canopy_data::split::Split,
-    chosen: &device::Chosen,
-    folder: &RunFolder,
-) -> Result<()> {
+fn introduce(config: &Config, data: &Dataset, split: &Split, chosen: &Chosen, folder: &RunFolder) {
     let most = split.train.len();
     if config.batch > most {
         let batch = config.batch;
@@ -279,5 +288,4 @@ fn introduce(
         note!("precision: {description}");
     }
     note!("writing to {}", folder.path().display());
-    Ok(())
 }
