@@ -1,58 +1,32 @@
 //! A synthetic run to draw pages from. Its numbers and trees come from formulas and mean nothing.
 
+use std::f32::consts::TAU;
+
 use canopy::train::{EpochRow, Evaluation, RunReport, Target, WrongTree, metrics};
+use canopy_data::Philox;
 
 /// Hostile text: none of it may reach the page as markup.
 pub const HOSTILE: &str = "<script>document.title='owned'</script>\"'><img src=x onerror=alert(1)>";
 
-/// A small random generator, so that every test sees the same values (Knuth's MMIX constants).
-struct Draw(u64);
-
-impl Draw {
-    fn unit(&mut self) -> f32 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1u64 << 24) as f32
-    }
-}
-
-/// A cone or an ellipsoid on a stem.
+/// A cone.
 pub fn tree(seed: u64, points: usize) -> Vec<[f32; 3]> {
-    let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 7);
-    let height = 12.0 + 18.0 * draw.unit();
-    let conical = seed.is_multiple_of(2);
-    (0..points)
-        .map(|i| {
-            let angle = std::f32::consts::TAU * draw.unit();
-            if i % 6 == 0 {
-                return [0.2 * angle.cos(), 0.2 * angle.sin(), 0.9 * height * draw.unit()];
-            }
-            let up = draw.unit();
-            let wide = if conical {
-                0.2 * (1.0 - up)
-            } else {
-                0.25 * (1.0 - (2.0 * up - 1.0).powi(2)).sqrt()
-            };
-            let r = height * wide * (0.6 + 0.4 * draw.unit());
-            [r * angle.cos(), r * angle.sin(), height * (0.3 + 0.7 * up)]
-        })
-        .collect()
+    let mut random = Philox::new(seed, 7);
+    let point = |_| {
+        let (angle, up) = (TAU * random.uniform(), random.uniform());
+        let wide = 5.0 * (1.0 - up) * random.uniform();
+        [wide * angle.cos(), wide * angle.sin(), 25.0 * up]
+    };
+    (0..points).map(point).collect()
 }
 
 /// A run with these species and these numbers of epochs and wrongly classified trees; with non-finite values if `odd`.
 pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunReport {
     let k = names.len();
-    let mut draw = Draw(3);
-    let mut cell = |truth: usize, predicted: usize| match truth == predicted {
+    let cell = |truth: usize, predicted: usize| match truth == predicted {
         true => 17,
-        false => u64::from(draw.unit() < 0.2) * (1 + (truth + predicted) as u64 % 4),
+        false => (3 * truth + predicted) as u64 % 5 / 3,
     };
-    let confusion: Vec<Vec<u64>> = (0..k).map(|t| (0..k).map(|p| cell(t, p)).collect()).collect();
-    let rows = (1..=epochs)
-        .map(|e| epoch_row(e, epochs, odd, &mut draw))
-        .collect();
+    let confusion = (0..k).map(|t| (0..k).map(|p| cell(t, p)).collect()).collect();
     RunReport {
         title: "A synthetic run, to draw the page from".into(),
         command: "canopy train --preset quick --seed 1 --data 'my trees'".into(),
@@ -64,7 +38,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
             ("Parameters".into(), "821,000".into()),
         ],
         config: "[model]\nkind = \"vanilla\"\npoints = 1024\n".into(),
-        epochs: rows,
+        epochs: (1..=epochs).map(|e| epoch_row(e, epochs, odd)).collect(),
         best_epoch: Some(epochs),
         target: Target::Species,
         number: None,
@@ -79,29 +53,18 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
     }
 }
 
-fn epoch_row(epoch: usize, of: usize, odd: bool, draw: &mut Draw) -> EpochRow {
+fn epoch_row(epoch: usize, of: usize, odd: bool) -> EpochRow {
     let t = epoch as f64 / of as f64;
-    let shake = 0.06 * (f64::from(draw.unit()) - 0.5);
-    let bad = odd && epoch % 7 == 3;
+    let or_bad = |value: f64, bad: f64, rest: usize| if odd && epoch % 7 == rest { bad } else { value };
     EpochRow {
         epoch,
         step: 30 * epoch as u64,
-        learning_rate: 1e-3 * (1.0 + (std::f64::consts::PI * t).cos()) / 2.0,
-        train_loss: if bad {
-            f64::NAN
-        } else {
-            1.9 * (-2.2 * t).exp() + 0.1 + shake
-        },
-        train_accuracy: 0.3 + 0.6 * t.sqrt() + shake,
-        val_loss: Some(if odd && epoch % 11 == 5 {
-            f64::INFINITY
-        } else {
-            1.9 * (-1.8 * t).exp() + 0.25 - 2.0 * shake
-        }),
-        val_accuracy: Some(0.28 + 0.56 * t.sqrt() + 2.0 * shake),
-        val_balanced: epoch
-            .is_multiple_of(2)
-            .then_some(0.25 + 0.56 * t.sqrt() + 2.0 * shake),
+        learning_rate: 1e-3 * (1.1 - t),
+        train_loss: or_bad(2.0 - 1.8 * t, f64::NAN, 3),
+        train_accuracy: 0.3 + 0.6 * t,
+        val_loss: Some(or_bad(2.1 - 1.6 * t, f64::INFINITY, 5)),
+        val_accuracy: Some(0.28 + 0.56 * t),
+        val_balanced: epoch.is_multiple_of(2).then_some(0.25 + 0.56 * t),
         seconds: 4.1,
         clouds_per_second: 212.0,
         ..EpochRow::default()
@@ -120,15 +83,6 @@ fn wrong_tree(i: usize, names: &[String]) -> WrongTree {
 
 /// The seven species of the built-in data set.
 pub fn seven() -> Vec<String> {
-    [
-        "European beech",
-        "Douglas fir",
-        "oak",
-        "ash",
-        "Norway spruce",
-        "Scots pine",
-        "red oak",
-    ]
-    .map(String::from)
-    .to_vec()
+    let names = "European beech,Douglas fir,oak,ash,Norway spruce,Scots pine,red oak";
+    names.split(',').map(String::from).collect()
 }

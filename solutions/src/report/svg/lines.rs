@@ -10,8 +10,6 @@ use super::{
 
 /// Number of distinct colours.
 pub(super) const COLOURS: usize = 8;
-/// Points per line that are drawn, at most: a plot is not wider than this in pixels.
-const MOST_POINTS: usize = 1200;
 /// A line of at most this many points has a dot with a tooltip at each of them.
 const MOST_DOTS: usize = 60;
 /// Up to this many dots without a line are as large as those of a line.
@@ -164,11 +162,7 @@ impl<'a> Frame<'a> {
             if let [one] = stretch {
                 alone.push(*one);
             }
-            let drawn = match series.dots {
-                true => stretch.to_vec(),
-                false => thin(stretch),
-            };
-            for (i, (x, y)) in drawn.into_iter().enumerate() {
+            for (i, &(x, y)) in stretch.iter().enumerate() {
                 let command = if series.dots || i == 0 { 'M' } else { 'L' };
                 // A dot is a line of length 0 with round ends.
                 let dot = if series.dots { "h0" } else { "" };
@@ -190,7 +184,7 @@ impl<'a> Frame<'a> {
             false if plain && series.points.len() <= MOST_DOTS => plot.shown(series).collect(),
             false => alone,
         };
-        for (x, y) in circles.into_iter().take(MOST_POINTS) {
+        for (x, y) in circles {
             let at = format!("{} {}", plot.x_label, tick_label(x));
             let hover = format!("{}, {at}: {}", series.name, plot.value(y));
             let place = format!("cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"", self.px(x), self.py(y));
@@ -247,22 +241,4 @@ impl<'a> Frame<'a> {
             out.text("kt", (self.right - 6.0, self.top + 14.0), "end", &note);
         }
     }
-}
-
-/// At most [`MOST_POINTS`] of the points: the first, the smallest, the largest and the last of each segment.
-fn thin(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if points.len() <= MOST_POINTS {
-        return points.to_vec();
-    }
-    let segments = points.chunks(points.len().div_ceil(MOST_POINTS / 4));
-    let kept = segments.flat_map(|segment| {
-        let by = |a: &usize, b: &usize| segment[*a].1.total_cmp(&segment[*b].1);
-        let all = || 0..segment.len();
-        let mut keep = vec![0, segment.len() - 1];
-        keep.extend(all().min_by(by).into_iter().chain(all().max_by(by)));
-        keep.sort_unstable();
-        keep.dedup();
-        keep.into_iter().map(|k| segment[k])
-    });
-    kept.collect()
 }
