@@ -33,15 +33,8 @@ impl Kind {
     };
 
     /// Its name in a trace.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Other => "other",
-            Self::Load => "load",
-            Self::Copy => "copy",
-            Self::Launch => "launch",
-            Self::Wait => "wait",
-            Self::Kernel => "kernel",
-        }
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
 }
 

@@ -119,7 +119,7 @@ impl Summary {
 }
 
 /// Formats nanoseconds: `12.3 s`, `4.56 ms`, `7.89 µs`.
-pub(super) fn duration(ns: u64) -> String {
+fn duration(ns: u64) -> String {
     let (value, unit) = match ns as f64 {
         n if n >= 1e9 => (n / 1e9, "s"),
         n if n >= 1e6 => (n / 1e6, "ms"),

@@ -94,14 +94,5 @@ pub fn pieces(spans: &[Span]) -> Vec<Span> {
     }
     out.extend((0..spans.len()).filter_map(|i| piece(i, reached[i], spans[i].end)));
     out.sort_by_key(|s| (s.lane, s.start));
-    // Spans of other programs may overlap and not nest.
-    let (mut lane, mut end) = (0, 0);
-    out.retain_mut(|s| {
-        if s.lane == lane {
-            s.start = s.start.max(end);
-        }
-        (lane, end) = (s.lane, s.end.max(s.start));
-        s.start < s.end
-    });
     out
 }

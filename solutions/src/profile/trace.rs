@@ -17,7 +17,7 @@ pub fn chrome(timeline: &Timeline) -> Value {
     let us = |ns: u64| ns as f64 / 1e3;
     events.extend(timeline.spans.iter().map(|s| {
         json!({
-            "ph": "X", "name": s.name, "cat": s.kind.name(), "pid": 1, "tid": s.lane,
+            "ph": "X", "name": s.name, "cat": s.kind, "pid": 1, "tid": s.lane,
             "ts": us(s.start), "dur": us(s.duration()),
         })
     }));

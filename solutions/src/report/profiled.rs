@@ -44,7 +44,7 @@ pub fn timeline_plot(timeline: &Timeline, title: &str) -> RectPlot {
         x_label: "ms".into(),
         rows: lanes.iter().map(|l| l.name.clone()).collect(),
         rects,
-        legend: kinds.map(|k| (colour(k), k.name().to_owned())).collect(),
+        legend: kinds.map(|k| (colour(k), k.name())).collect(),
         x_range: (0.0, wall),
         width: 720.0,
         describe: format!("{} spans in {} lanes over {wall:.1} ms", spans.len(), lanes.len()),

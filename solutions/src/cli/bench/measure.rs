@@ -36,26 +36,20 @@ pub struct Bench {
     queued: bool,
     learner: Learner,
     lowering: Option<Arc<dyn Lowering>>,
-    points: Tensor,
-    labels: Tensor,
+    batch: (Tensor, Tensor),
     /// Bytes of tensors after a tenth of a round's steps, and after all.
     pub in_use: Option<[u64; 2]>,
 }
 
 impl Bench {
     pub fn new(train: bool, options: &Options, precision: Precision, device: &Device) -> Result<Self> {
-        let (clouds, classes) = (options.batch, options.classes);
         let config = PointNetConfig {
             kind: options.model,
-            classes,
+            classes: options.classes,
             ..PointNetConfig::default()
         };
         let model = PointNet::new(&config, device, DType::F32, 1)?;
         let optimizer = OptimConfig::adamw().build(model.params())?;
-        let mut random = Philox::new(1, 0);
-        let points =
-            (0..clouds * options.points).flat_map(|_| BOX.map(|half| half * (2.0 * random.uniform() - 1.0)));
-        let labels = (0..clouds as u32).map(|i| i % classes as u32);
         let lowering = precision.lowering(device);
         let scales = !device.is_cpu();
         let scaler = scales.then(|| LossScaling::Auto.scaler(precision)).flatten();
@@ -72,8 +66,7 @@ impl Bench {
                 ..Learner::new(model, optimizer, Loss::USUAL)
             },
             lowering,
-            points: Tensor::from_iter(points, device)?.reshape((clouds, options.points, 3))?,
-            labels: Tensor::from_iter(labels, device)?,
+            batch: synthetic(options.batch, options.points, options.classes, device)?,
             in_use: None,
         })
     }
@@ -102,10 +95,10 @@ impl Bench {
 
     fn step(&mut self) -> Result<()> {
         if self.train {
-            self.learner.step((&self.points, &self.labels), 1e-3)?;
+            self.learner.step((&self.batch.0, &self.batch.1), 1e-3)?;
         } else {
             let pass = Pass::eval().plain(self.plain).lowered(self.lowering.clone());
-            self.learner.model.forward(&self.points, &pass)?;
+            self.learner.model.forward(&self.batch.0, &pass)?;
         }
         Ok(())
     }
@@ -137,6 +130,15 @@ impl Bench {
             self.in_use = Some([first, memory.now]);
         }
     }
+}
+
+/// Random clouds of as many points, and a class of each.
+pub fn synthetic(clouds: usize, points: usize, classes: usize, device: &Device) -> Result<(Tensor, Tensor)> {
+    let mut random = Philox::new(1, 0);
+    let all = (0..clouds * points).flat_map(|_| BOX.map(|half| half * (2.0 * random.uniform() - 1.0)));
+    let all = Tensor::from_iter(all, device)?.reshape((clouds, points, 3))?;
+    let labels = (0..clouds as u32).map(|i| i % classes as u32);
+    Ok((all, Tensor::from_iter(labels, device)?))
 }
 
 fn ms(start: Instant) -> f64 {

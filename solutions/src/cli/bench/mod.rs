@@ -21,6 +21,7 @@ use crate::train::{
     memory::{in_use, reset_peak},
 };
 use candle_core::Device;
+pub use measure::synthetic;
 use measure::{Bench, Times};
 
 /// Options of `canopy bench`.

@@ -3,11 +3,11 @@
 use std::{env, process::Command, sync::Arc};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use candle_core::{Device, Tensor};
-use canopy_data::Philox;
+use candle_core::Device;
 
 use super::{Args, config, model};
 use crate::{
+    cli::bench::synthetic,
     device,
     kernels::Lowering,
     precision::Precision,
@@ -50,12 +50,7 @@ pub fn two_steps(args: &Args, batch: usize, device: &Device) -> Result<()> {
     let lowering = lowering(args, device)?;
     let model = model(args, device)?;
     let optimizer = config(args).optim()?.build(model.params())?;
-    let mut random = Philox::new(1, 0);
-    let count = batch * args.points * 3;
-    let points: Vec<f32> = (0..count).map(|_| random.uniform() * 2.0 - 1.0).collect();
-    let points = Tensor::from_vec(points, (batch, args.points, 3), device)?;
-    let labels: Vec<u32> = (0..batch).map(|i| (i % args.classes) as u32).collect();
-    let labels = Tensor::from_vec(labels, batch, device)?;
+    let (points, labels) = synthetic(batch, args.points, args.classes, device)?;
     let mut learner = Learner {
         clip: 1.0,
         plain: args.plain,
