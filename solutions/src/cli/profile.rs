@@ -15,7 +15,7 @@ Examples:
   canopy train --profile        record a run; the files are in runs/quick/profile
   canopy profile runs/quick     print its summary again
   canopy profile kernels.csv    the kernel table of nsys or nvprof:
-      nsys profile -o run canopy train --profile --nvtx
+      nsys profile -o run canopy train
       nsys stats --report cuda_gpu_sum --format csv run.nsys-rep > kernels.csv
 
 trace.json opens in https://ui.perfetto.dev or https://www.speedscope.app")]

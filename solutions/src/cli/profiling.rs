@@ -16,9 +16,6 @@ pub struct Profiling {
     /// Record where the time goes: writes a trace, timeline and summary into `profile` in the run's folder
     #[arg(long, help_heading = "Profiling")]
     profile: bool,
-    /// Show each span in nsys as an NVTX range as well; needs a build with `--features nvtx`
-    #[arg(long, requires = "profile", help_heading = "Profiling")]
-    nvtx: bool,
 }
 
 impl Profiling {
@@ -27,13 +24,7 @@ impl Profiling {
     /// # Errors
     /// Returns the device's errors.
     pub fn start(&self, device: &Device) -> Result<Option<Recording>> {
-        if !self.profile {
-            return Ok(None);
-        }
-        if self.nvtx && cfg!(not(feature = "nvtx")) {
-            note!("no NVTX ranges: this program was built without NVTX: build it with `--features nvtx`");
-        }
-        profile::start(device, self.nvtx).map(Some)
+        self.profile.then(|| profile::start(device)).transpose()
     }
 }
 

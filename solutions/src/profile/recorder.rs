@@ -14,15 +14,6 @@ use candle_core::Device;
 
 use super::{Kind, Lane, Span, Stream, Timeline};
 
-/// NVIDIA's crate; its build needs a C compiler and libclang, so it is behind a feature. Without a profiler a range is a call
-/// of an empty function.
-#[cfg(feature = "nvtx")]
-use nvtx::LocalRange as Range;
-
-/// Without the feature there are no ranges.
-#[cfg(not(feature = "nvtx"))]
-enum Range {}
-
 /// Maximum number of spans; later ones are only counted.
 const LIMIT: usize = 2_000_000;
 
@@ -34,7 +25,6 @@ struct State {
     timeline: Timeline,
     began: u64,
     device: Device,
-    ranges: bool,
     limit: usize,
     /// The lane of each thread that had a span.
     threads: HashMap<ThreadId, usize>,
@@ -67,12 +57,11 @@ impl Drop for Recording {
     }
 }
 
-/// Starts a recording of work on `device`. The calling thread is its first lane, the main one. With `ranges`, each span is an
-/// NVTX range as well, which Nsight Systems shows over the work of a GPU; they need the feature `nvtx`.
+/// Starts a recording of work on `device`. The calling thread is its first lane, the main one.
 ///
 /// # Errors
 /// Returns an error if another recording runs.
-pub fn start(device: &Device, ranges: bool) -> Result<Recording> {
+pub fn start(device: &Device) -> Result<Recording> {
     let mut state = state();
     ensure!(
         state.is_none(),
@@ -84,7 +73,6 @@ pub fn start(device: &Device, ranges: bool) -> Result<Recording> {
         timeline,
         began: now(),
         device: device.clone(),
-        ranges,
         limit: LIMIT,
         threads: HashMap::from([(thread::current().id(), 0)]),
     });
@@ -135,7 +123,6 @@ struct Open {
     start: u64,
     /// The device, if the span is work of a device.
     device: Option<Device>,
-    _range: Option<Range>,
 }
 
 /// Starts a span that ends with the guard. Without a recording it costs one relaxed load.
@@ -160,24 +147,12 @@ pub fn work(name: &'static str) -> Guard {
 }
 
 fn open(name: &'static str, kind: Kind, device: Option<Device>) -> Open {
-    let ranges = state().as_ref().is_some_and(|state| state.ranges);
     Open {
         name,
         kind,
         start: now(),
         device,
-        _range: ranges.then(|| open_range(name)).flatten(),
     }
-}
-
-#[cfg(feature = "nvtx")]
-fn open_range(name: &str) -> Option<Range> {
-    std::ffi::CString::new(name).ok().map(|name| Range::new(name))
-}
-
-#[cfg(not(feature = "nvtx"))]
-fn open_range(_: &str) -> Option<Range> {
-    None
 }
 
 impl Drop for Guard {
@@ -217,9 +192,9 @@ mod tests {
     #[test]
     fn a_recording_contains_the_spans_of_all_threads_until_it_stops() {
         drop(span("before", Kind::Other));
-        let recording = start(&Device::Cpu, false).unwrap();
+        let recording = start(&Device::Cpu).unwrap();
         state().as_mut().unwrap().limit = 4;
-        assert!(start(&Device::Cpu, false).is_err(), "one at a time");
+        assert!(start(&Device::Cpu).is_err(), "one at a time");
         {
             let _step = span("step", Kind::Other);
             let _forward = work("forward");
@@ -246,8 +221,8 @@ mod tests {
         let (forward, step) = (&timeline.spans[0], &timeline.spans[1]);
         assert!(step.start <= forward.start && forward.end <= step.end);
         // The next recording starts empty, also after one that was dropped.
-        drop(start(&Device::Cpu, false).unwrap());
-        let again = start(&Device::Cpu, false).unwrap();
+        drop(start(&Device::Cpu).unwrap());
+        let again = start(&Device::Cpu).unwrap();
         assert!(stop(again).unwrap().spans.is_empty());
     }
 }

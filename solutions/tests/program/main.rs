@@ -5,7 +5,6 @@
 mod listed;
 mod memory;
 mod mpi;
-mod nvtx;
 mod profiling;
 mod resume;
 mod scores;

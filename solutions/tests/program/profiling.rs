@@ -2,23 +2,18 @@
 
 use crate::*;
 
-/// The spans of a trace.
-pub fn spans(trace: &Path) -> Vec<Value> {
-    let trace: Value = serde_json::from_str(&fs::read_to_string(trace).unwrap()).unwrap();
-    let events = trace["traceEvents"].as_array().unwrap().iter();
-    events.filter(|event| event["ph"] == "X").cloned().collect()
-}
-
 /// `lists/machine.txt` has the other files and commands of a profile.
 #[test]
 fn a_trace_has_a_span_for_each_part_of_each_step() {
     let dir = tempfile::tempdir().unwrap();
     let (data, run) = (tiny_forest(dir.path(), 36), dir.path().join("run"));
     succeeds(&mut train(&data, &run, "--epochs 2 --profile"));
-    let trace = spans(&run.join("profile/trace.json"));
+    let trace = fs::read_to_string(run.join("profile/trace.json")).unwrap();
+    let trace: Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
     let count = |name: &str, kind: &str| {
-        let of = trace.iter().filter(|s| s["name"] == name && s["cat"] == kind);
-        of.count()
+        let of = |e: &&Value| e["ph"] == "X" && e["name"] == name && e["cat"] == kind;
+        events.iter().filter(of).count()
     };
     let steps = count("step", "other");
     assert!(steps >= 2, "{steps} steps");

@@ -110,7 +110,7 @@ impl Bench {
             let forward = ms(start);
             return Ok([forward, 0.0, 0.0, forward]);
         }
-        let recording = profile::start(&self.device, false)?;
+        let recording = profile::start(&self.device)?;
         self.step()?;
         let timeline = profile::stop(recording)?;
         let ms = |names: &[&str]| -> f64 {

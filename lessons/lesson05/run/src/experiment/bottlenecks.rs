@@ -181,7 +181,7 @@ impl Steps<'_> {
         }
         self.queue.wait()?;
         let before = self.queue.waits();
-        let recording = profile::start(&Device::Cpu, false)?;
+        let recording = profile::start(&Device::Cpu)?;
         self.queue.record();
         let steps = self.trainer.steps();
         for i in 0..steps {
