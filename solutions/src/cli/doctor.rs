@@ -87,11 +87,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         }
         say!("\nWrong: {wrong}. Warnings: {warnings}.");
     }
-    Ok(if wrong == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(ExitCode::from(u8::from(wrong > 0)))
 }
 
 /// What `nvidia-smi` prints of each GPU, in this order.

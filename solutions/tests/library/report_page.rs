@@ -238,16 +238,3 @@ fn the_epoch_that_is_marked_is_the_one_that_was_kept() {
     let page = run_page(&tied).unwrap();
     assert!(page.contains("80.0\u{a0}% at epoch 6") && !page.contains("at epoch 2<"));
 }
-
-#[test]
-fn a_million_points_fit_a_page() {
-    let points = tree(8, 1_000_000);
-    let intensity: Vec<u16> = (0..points.len()).map(|i| (i % 997) as u16).collect();
-    let large = ViewCloud {
-        intensity: &intensity,
-        ..cloud(&points)
-    };
-    let page = view_page(&[large], "intensity").unwrap();
-    assert!(page.len() < 12_000_000, "{} bytes", page.len());
-    assert!(page.contains("\"shown\":1000000"));
-}

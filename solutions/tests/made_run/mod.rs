@@ -24,7 +24,7 @@ pub fn run(names: &[String], epochs: usize, wrong: usize, odd: bool) -> RunRepor
     let k = names.len();
     let cell = |truth: usize, predicted: usize| match truth == predicted {
         true => 17,
-        false => (3 * truth + predicted) as u64 % 5 / 3,
+        false => [0, 0, 3, 0, 1][(3 * truth + predicted) % 5],
     };
     let confusion = (0..k).map(|t| (0..k).map(|p| cell(t, p)).collect()).collect();
     RunReport {
