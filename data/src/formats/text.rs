@@ -110,9 +110,9 @@ fn lines(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     (1..).zip(lines).filter(|(_, line)| !line.is_empty())
 }
 
-/// Whether `head`, the first bytes of a file, looks like lines of x y z.
+/// Whether `head`, the first bytes of a file, looks like lines of x y z. A count and names may come before them.
 pub fn looks_numeric(head: &[u8]) -> bool {
-    let mut lines = lines(head).filter(|(_, l)| !is_comment(l)).take(8);
+    let mut lines = lines(head).filter(|(_, l)| !is_comment(l)).take(3);
     !head.contains(&0) && lines.any(|(_, line)| numbers(line) == 3)
 }
 

@@ -7,13 +7,15 @@ use std::{
 };
 
 use anyhow::{Result, bail};
+use serde::Serialize;
 
 use crate::{TreeRecord, dataset::with_commas};
 
 /// A file that could not be read, or whose cloud cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Damaged {
     /// The file.
+    #[serde(rename = "file")]
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,

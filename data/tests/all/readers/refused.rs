@@ -24,7 +24,7 @@ fn of_another_format() {
     refused(
         "a.ply",
         [(
-            b"ply\nformat ascii 1.0\n",
+            b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n",
             "expected LAS, LAZ, COPC, or lines of x y z",
         )],
     );

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use canopy_data::{
-    import::{self, Columns, Damaged, Options},
+    import::{self, Columns, Options},
     shard,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{progress::Progress, split::by_species};
 use crate::cli::table::show;
@@ -68,12 +68,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Files as JSON, and what is wrong with each.
-pub fn files(damaged: &[Damaged]) -> Value {
-    let file = |d: &Damaged| json!({"file": d.path, "why": d.why});
-    damaged.iter().map(file).collect()
-}
-
 /// Imports a data set into shards.
 pub fn run(args: &Args) -> Result<()> {
     let kind = match args.kind.as_str() {
@@ -118,8 +112,8 @@ pub fn run(args: &Args) -> Result<()> {
     // As text they were printed before.
     let notes = if args.json { notes } else { Vec::new() };
     let found = json!({"kind": kind.name, "out": out, "trees": report.trees, "points": report.points,
-        "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": files(&report.damaged),
-        "degenerate": files(&report.degenerate), "notes": notes, "digest": digest.as_str()});
+        "species": species, "sparse": report.sparse, "thinned": report.thinned, "damaged": report.damaged,
+        "degenerate": report.degenerate, "notes": notes, "digest": digest.as_str()});
     show(&found, args.json)?;
     if !args.json {
         say!("train on it: canopy train --data {}", out.display());

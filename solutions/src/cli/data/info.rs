@@ -14,7 +14,7 @@ use canopy_data::{
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{import::files, progress::Progress};
+use super::progress::Progress;
 use crate::cli::table::show;
 
 /// Options of `canopy data info`.
@@ -155,7 +155,7 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
     let plan = import::plan(kind, path, &Options::default())?;
     let records: Vec<TreeRecord> = plan.records().cloned().collect();
     let report = check.then(|| decode(&plan)).transpose()?;
-    let degenerate = report.as_ref().map(|r| files(&r.degenerate));
+    let degenerate = report.as_ref().map(|r| &r.degenerate);
     let mut notes = plan.notes.clone();
     match &report {
         None => notes.push(NOT_DECODED.into()),
@@ -165,7 +165,7 @@ fn layout(path: &Path, kind: &Kind, check: bool) -> Result<Value> {
     Ok(json!({
         "path": path, "kind": kind.name, "scans": records.len(), "plots": plots(records.iter()),
         "points": report.as_ref().map(|r| r.points), "decoded": check, "species": species(&plan.species, &records),
-        "notes": notes, "missing": files(&plan.missing), "degenerate": degenerate
+        "notes": notes, "missing": plan.missing, "degenerate": degenerate
     }))
 }
 
@@ -181,7 +181,7 @@ fn decode(plan: &Plan) -> Result<Report> {
 }
 
 /// The number of plots.
-fn plots<'a>(records: impl Iterator<Item = &'a TreeRecord>) -> usize {
+pub fn plots<'a>(records: impl Iterator<Item = &'a TreeRecord>) -> usize {
     records.map(|r| &r.plot).collect::<HashSet<_>>().len()
 }
 

@@ -12,7 +12,7 @@ use canopy_data::{
 };
 use serde_json::{Map, Value, json};
 
-use super::open;
+use super::{info::plots, open};
 use crate::{
     cli::table::{Table, show},
     train::Config,
@@ -72,9 +72,10 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(out) = &args.out {
         write(&data, &parts, out)?;
     }
+    let plots_of = |records: &[usize]| plots(records.iter().map(|&r| &data.records[r]));
     if args.json {
         let part = |(name, records): &Part| {
-            json!({"part": name, "scans": records.len(), "plots": plots(&data, records),
+            json!({"part": name, "scans": records.len(), "plots": plots_of(records),
                 "species": by_species(&data, records)})
         };
         let parts: Vec<Value> = parts.iter().map(part).collect();
@@ -90,7 +91,7 @@ pub fn run(args: &Args) -> Result<()> {
         table.row(name, counts.iter().map(|c| c[s]));
     }
     table.row("scans", parts.iter().map(|p| p.1.len()));
-    table.row("plots", parts.iter().map(|p| plots(&data, &p.1)));
+    table.row("plots", parts.iter().map(|p| plots_of(&p.1)));
     table.print()
 }
 
@@ -126,11 +127,6 @@ fn parts(args: &Args, data: &Dataset) -> Result<(Vec<Part>, BTreeSet<String>)> {
         }));
     }
     Ok((parts, warnings))
-}
-
-fn plots(data: &Dataset, records: &[usize]) -> usize {
-    let plots = records.iter().map(|&r| &data.records[r].plot);
-    plots.collect::<BTreeSet<_>>().len()
 }
 
 fn write(data: &Dataset, parts: &[Part], out: &Path) -> Result<()> {
