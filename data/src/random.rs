@@ -14,8 +14,6 @@ pub enum Purpose {
     Split = 1,
     /// The order in which an epoch visits the records. Stream: the epoch.
     EpochOrder = 2,
-    /// The order of an epoch's batches when they are formed by length. Stream: the epoch.
-    BatchOrder = 3,
     /// The points drawn of a cloud each time it is loaded. Stream: epoch and record.
     Sample = 4,
     /// Augmentation of a training cloud. Stream: epoch and record.

@@ -44,7 +44,7 @@ grader::contract! {
     "4.1" choose_device: fn(&str, Open) -> Result<Settled, String> = device::choose_device;
     "4.2" train_step: TrainStep = train::train_step;
     "4.3" probabilities: fn(&PointNet, &Tensor) -> Result<Tensor>
-        = |model, points| evaluate::probabilities(model, points, None, &Pass::eval());
+        = |model, points| evaluate::probabilities(model, points, &Pass::eval());
     "4.4" scores: fn(&[u32], &[u32], usize) -> Scores = metrics::scores;
     "4.5" mean_loss: fn(Steps) -> candle_core::Result<f64> = train::mean_loss;
     "4.6" largest_batch: fn(&StepSize, u64) -> Option<(u64, StepBytes)> = memory::largest_batch;

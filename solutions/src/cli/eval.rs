@@ -11,7 +11,6 @@ use super::{
     trained::{self, Trained},
 };
 use crate::{
-    loader::lengths,
     precision::Precision,
     train::{
         Config, bar, data, evaluate,
@@ -75,7 +74,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         "the run has no {} set: choose another part of the data with --part",
         args.part
     );
-    let lengths = lengths(&data, config.cloud_points())?;
     let recording = args.network.profiling.start(&trained.device)?;
     let bar = bar((records.len() * config.votes) as u64, "evaluating");
     let mut each = |n: usize| {
@@ -91,7 +89,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         name: &args.part,
         data: &data,
         categories: categories.as_deref(),
-        lengths: &lengths,
         records: &records,
     };
     let text = match progress.head.clone() {

@@ -247,7 +247,7 @@ fn introduce(config: &Config, data: &Dataset, split: &Split, chosen: &Chosen, fo
     if config.zero > 0 && config.ranks == 1 {
         note!("note: --zero {} changes nothing with one rank", config.zero);
     }
-    let points = config.points_text();
+    let points = config.points;
     let mut line = format!(
         "{} PointNet, {points} points per cloud · {}",
         config.model, chosen.name

@@ -6,8 +6,7 @@ use canopy_data::{Cloud, Dataset, Purpose};
 
 use super::augment::Augment;
 use super::features::Features;
-use super::ragged::padded;
-use super::sample::{Frame, Points};
+use super::sample::{Frame, random_indices};
 
 // ANCHOR: Batch
 /// One batch in host memory.
@@ -21,41 +20,21 @@ pub struct Batch {
     pub labels: Vec<u32>,
     /// `[clouds]`: the record of each cloud in the data set.
     pub records: Vec<usize>,
-    /// `[clouds, points]`: 1 for a point, 0 for padding; `None` if all clouds have the same number of points.
-    pub mask: Option<Vec<f32>>,
 }
 // ANCHOR_END: Batch
 
 impl Batch {
-    /// A batch of `clouds`, `[points, channels]` each: padded with a mask if `points` allows different lengths.
-    ///
-    /// # Errors
-    /// With [`Points::All`], returns an error if a cloud has no points.
-    pub fn new(
-        clouds: &[Vec<f32>],
-        channels: usize,
-        points: Points,
-        labels: Vec<u32>,
-        records: Vec<usize>,
-    ) -> Result<Self> {
-        let (points, mask) = match points {
-            Points::Fixed(_) => (clouds.concat(), None),
-            Points::All { .. } => {
-                let (points, mask) = padded(clouds, channels)?;
-                (points, Some(mask))
-            }
-        };
-        Ok(Self {
-            points,
+    /// A batch of `clouds`, `[points, channels]` each.
+    pub fn new(clouds: &[Vec<f32>], channels: usize, labels: Vec<u32>, records: Vec<usize>) -> Self {
+        Self {
+            points: clouds.concat(),
             channels,
             labels,
             records,
-            mask,
-        })
+        }
     }
 
-    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`. If the batch has a mask, the
-    /// model also needs [`Self::mask_tensor`].
+    /// Points `[clouds, points, channels]` (f32) and labels `[clouds]` (u32) on `device`.
     ///
     /// # Errors
     /// Returns an error if the device is out of memory.
@@ -67,18 +46,7 @@ impl Batch {
         ))
     }
 
-    /// The mask `[clouds, points]` (f32), if the batch has one. It is on the CPU, because the model reads it there.
-    ///
-    /// # Errors
-    /// Returns an error if the mask does not fit the batch.
-    pub fn mask_tensor(&self) -> Result<Option<Tensor>> {
-        let (clouds, points, _) = self.shape();
-        let shape = (clouds, points);
-        let tensor = |mask: &Vec<f32>| Tensor::from_slice(mask, shape, &Device::Cpu);
-        Ok(self.mask.as_ref().map(tensor).transpose()?)
-    }
-
-    /// Clouds, points of each cloud with padding, channels.
+    /// Clouds, points of each cloud, channels.
     pub(super) fn shape(&self) -> (usize, usize, usize) {
         let clouds = self.labels.len();
         let points = self.points.len() / (self.channels * clouds.max(1));
@@ -91,8 +59,8 @@ impl Batch {
 pub struct Collate {
     /// The data set that the records belong to.
     pub data: Dataset,
-    /// How many points of each cloud the network sees.
-    pub points: Points,
+    /// Points sampled of each cloud.
+    pub points: usize,
     /// The coordinate frame of the points.
     pub frame: Frame,
     /// The channels of a point.
@@ -122,7 +90,7 @@ impl Collate {
             labels.push(record.species as u32);
         }
         let channels = self.features.channels();
-        Batch::new(&clouds, channels, self.points, labels, records.to_vec())
+        Ok(Batch::new(&clouds, channels, labels, records.to_vec()))
     }
 
     fn cloud(&self, record: usize, epoch: u64) -> Result<Vec<f32>> {
@@ -146,7 +114,7 @@ impl Collate {
     pub fn drawn(&self, record: usize, epoch: u64) -> Result<Vec<[f32; 3]>> {
         let cloud = self.data.cloud(record)?;
         let random = &mut Purpose::Sample.stream(self.seed, stream(record, epoch));
-        let indices = self.points.indices(cloud.len(), random);
+        let indices = random_indices(cloud.len(), self.points, random);
         Ok(indices.into_iter().map(|i| cloud.xyz[i]).collect())
     }
 
@@ -177,7 +145,7 @@ fn stream(record: usize, epoch: u64) -> u64 {
 /// if the cloud lacks a channel of `features`.
 pub fn prepare(
     cloud: &Cloud,
-    points: Points,
+    points: usize,
     frame: Frame,
     features: Features,
     augment: &Augment,
@@ -187,7 +155,7 @@ pub fn prepare(
     if let Err(e) = cloud.check_extent() {
         bail!("{e}: remove it from the data set, or scan the tree again");
     }
-    let indices = points.indices(cloud.len(), &mut Purpose::Sample.stream(seed, stream));
+    let indices = random_indices(cloud.len(), points, &mut Purpose::Sample.stream(seed, stream));
     let mut points: Vec<[f32; 3]> = indices.iter().map(|&i| cloud.xyz[i]).collect();
     let mut echo = features.of_echo(cloud, &indices)?;
     if let Some(p) = points.iter().find(|p| p.iter().any(|c| !c.is_finite())) {
@@ -210,8 +178,8 @@ mod tests {
     use super::*;
 
     fn message(xyz: Vec<[f32; 3]>) -> String {
-        let (cloud, points) = (Cloud::from_points(xyz), Points::Fixed(8));
-        let prepared = prepare(&cloud, points, Frame::Sphere, Features::Xyz, &Augment::NONE, 1, 1);
+        let cloud = Cloud::from_points(xyz);
+        let prepared = prepare(&cloud, 8, Frame::Sphere, Features::Xyz, &Augment::NONE, 1, 1);
         prepared.unwrap_err().to_string()
     }
 

@@ -64,7 +64,7 @@ impl Features {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{Augment, Frame, Points, prepare};
+    use crate::loader::{Augment, Frame, prepare};
     use canopy_data::Return;
 
     /// The intensity of point i is i, its return 1 of 1 + i mod 4; x is i as well.
@@ -82,7 +82,7 @@ mod tests {
     }
 
     fn seen(cloud: &Cloud, features: Features, augment: &Augment) -> Result<Vec<f32>> {
-        prepare(cloud, Points::Fixed(32), Frame::Metric, features, augment, 3, 1)
+        prepare(cloud, 32, Frame::Metric, features, augment, 3, 1)
     }
 
     #[test]

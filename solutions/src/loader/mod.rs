@@ -14,11 +14,11 @@ mod sample;
 mod workers;
 
 pub use augment::{Augment, jitter, turn};
-pub use buckets::{batches_by_length, epoch_by_length, length_buckets, lengths};
+pub use buckets::length_buckets;
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;
 pub use order::{batches, epoch_order, iterations, micro_batches};
 pub use prefetch::prefetched;
 pub use ragged::collate_ragged;
-pub use sample::{Frame, Points, normalise, random_sample};
+pub use sample::{Frame, normalise, random_sample};
 pub use workers::Loader;

@@ -3,29 +3,6 @@
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
 
-/// How many points of a cloud the network sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Points {
-    /// This many, sampled anew each time. If a cloud has fewer points, some are taken several times.
-    Fixed(usize),
-    /// All points, so that clouds have different lengths. If a cloud has more than `max` points, `max` of them are
-    /// sampled.
-    All {
-        /// The maximum, which bounds the memory of a batch.
-        max: usize,
-    },
-}
-
-impl Points {
-    /// The indices of the sampled points of a cloud of `len` points.
-    pub(super) fn indices(self, len: usize, random: &mut Philox) -> Vec<usize> {
-        match self {
-            Self::All { max } if len <= max => (0..len).collect(),
-            Self::Fixed(n) | Self::All { max: n } => random_indices(len, n, random),
-        }
-    }
-}
-
 /// `n` points sampled without replacement. If the cloud has only `len` < `n` points, each is taken ⌊n/len⌋ or ⌈n/len⌉
 /// times. The sample of an empty cloud is empty.
 pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<[f32; 3]> {
@@ -34,7 +11,7 @@ pub fn random_sample(points: &[[f32; 3]], n: usize, random: &mut Philox) -> Vec<
 }
 
 /// The indices of the points that [`random_sample`] takes from a cloud of `len` points.
-fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
+pub(super) fn random_indices(len: usize, n: usize, random: &mut Philox) -> Vec<usize> {
     if len == 0 {
         return Vec::new();
     }
@@ -138,16 +115,6 @@ mod tests {
         let mut points = vec![[100.0, 40.0, 3.0], [104.0, 44.0, 23.0]];
         Frame::Metric.apply(&mut points, 2.0);
         assert_eq!(points, [[-0.1, -0.1, 0.25], [0.1, 0.1, 1.25]]);
-    }
-
-    #[test]
-    fn all_points_of_a_cloud_are_seen_up_to_the_maximum() {
-        let of = |points: Points, len| points.indices(len, &mut Philox::new(1, 1));
-        let all = Points::All { max: 5 };
-        assert_eq!(of(all, 5), [0, 1, 2, 3, 4]);
-        assert_eq!(of(all, 2), [0, 1]);
-        assert_eq!(of(all, 6), of(Points::Fixed(5), 6));
-        assert_eq!(of(Points::Fixed(4), 2).len(), 4);
     }
 
     #[test]

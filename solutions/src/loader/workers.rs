@@ -68,7 +68,7 @@ impl Loader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loader::{Augment, Features, Frame, Points, batches, epoch_order};
+    use crate::loader::{Augment, Features, Frame, batches, epoch_order};
     use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord};
     use std::time::Duration;
 
@@ -106,7 +106,7 @@ mod tests {
         };
         Arc::new(Collate {
             data,
-            points: Points::Fixed(16),
+            points: 16,
             frame: Frame::Sphere,
             features: Features::Xyz,
             augment,

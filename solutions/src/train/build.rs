@@ -7,7 +7,7 @@ use toml::Table;
 
 use super::{Config, target};
 use crate::{
-    loader::{Augment, Collate, Points},
+    loader::{Augment, Collate},
     model::PointNetConfig,
     optim::OptimConfig,
 };
@@ -26,34 +26,11 @@ impl Config {
         }
     }
 
-    /// How many points of a cloud the network sees.
-    pub fn cloud_points(&self) -> Points {
-        match self.points {
-            0 => Points::All { max: self.max_points },
-            n => Points::Fixed(n),
-        }
-    }
-
-    /// The largest number of points of a cloud that the network sees.
-    pub fn most_points(&self) -> usize {
-        match self.cloud_points() {
-            Points::Fixed(n) | Points::All { max: n } => n,
-        }
-    }
-
-    /// The number of points of a cloud, for people.
-    pub fn points_text(&self) -> String {
-        match self.cloud_points() {
-            Points::Fixed(n) => n.to_string(),
-            Points::All { max } => format!("all, at most {max}"),
-        }
-    }
-
     /// The collation of training clouds.
     pub fn collate(&self, data: Dataset) -> Collate {
         Collate {
             data,
-            points: self.cloud_points(),
+            points: self.points,
             frame: self.frame,
             features: self.features,
             augment: self.augment(),

@@ -20,7 +20,7 @@ where
 }
 
 /// Reads a word, or a number as a word.
-pub(super) fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Written {

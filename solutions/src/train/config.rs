@@ -75,13 +75,9 @@ pub struct Config {
     /// PointNet with T-Nets (full) or without (vanilla)
     #[arg(long, value_parser = choice::<Kind>(&["vanilla", "full"]), default_value = "vanilla")]
     pub model: Kind,
-    /// Points sampled from each cloud in each epoch; all: every point, in batches of clouds of similar length
-    #[arg(long, value_name = "N|all", value_parser = super::points::parse, default_value = "1024")]
-    #[serde(with = "super::points")]
+    /// Points sampled from each cloud in each epoch
+    #[arg(long, value_name = "N", default_value_t = 1024)]
     pub points: usize,
-    /// With --points all: from a cloud with more than N points, N are sampled, which bounds the memory of a batch
-    #[arg(long, value_name = "N", default_value_t = 4096)]
-    pub max_points: usize,
     /// Normalise clouds to the unit sphere, or keep them in metres (z is then the height above ground)
     #[arg(long, value_parser = choice::<Frame>(&["sphere", "metric"]), default_value = "sphere")]
     pub frame: Frame,

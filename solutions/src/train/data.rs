@@ -32,7 +32,7 @@ pub fn choose(config: &Config, usable: &Dataset) -> Result<Dataset> {
     config.target.values(&data)?;
     config.categories_of(&data)?;
     let data = data.partial(config.visible, config.seed);
-    Ok(data.sampled(config.sample, config.most_points(), config.seed))
+    Ok(data.sampled(config.sample, config.points, config.seed))
 }
 
 impl Config {

@@ -12,25 +12,20 @@ use super::{
 };
 use crate::{
     kernels::Pass,
-    loader::{Augment, Batch, Collate, Loader, Points, batches, batches_by_length},
+    loader::{Augment, Batch, Collate, Loader, batches},
     model::PointNet,
     profile::{self, Kind},
 };
 
 /// Probabilities `[clouds, classes]` for points `[clouds, points, channels]`, by a `pass` of [`Pass::eval`]: with running
-/// statistics, without dropout. Clouds of different lengths have a `mask` `[clouds, points]`.
-pub fn probabilities(
-    model: &PointNet,
-    points: &Tensor,
-    mask: Option<&Tensor>,
-    pass: &Pass,
-) -> Result<Tensor> {
-    let logits = model.forward_with(points, mask, None, pass)?.logits;
+/// statistics, without dropout.
+pub fn probabilities(model: &PointNet, points: &Tensor, pass: &Pass) -> Result<Tensor> {
+    let logits = model.forward(points, pass)?.logits;
     let logits = logits.detach().to_dtype(DType::F32)?;
     Ok(candle_nn::ops::softmax(&logits, 1)?)
 }
 
-/// The [`Task::outputs`] for a batch, of clouds of one length or of different lengths, `[clouds][columns]`, on the host.
+/// The [`Task::outputs`] for a batch, `[clouds][columns]`, on the host.
 ///
 /// # Errors
 /// Returns an error if the batch does not fit the model or if the device is out of memory.
@@ -76,31 +71,20 @@ pub fn predict<T: Task>(
     let &Part {
         data,
         categories,
-        lengths,
         records,
         ..
     } = part;
     let loader = Loader::new(Arc::new(collate(config, data)), config.workers, 2);
-    // Places in `records`: batches of clouds of similar length come in another order.
-    let places = match config.cloud_points() {
-        Points::Fixed(_) => batches(&Vec::from_iter(0..records.len()), config.batch, false),
-        Points::All { .. } => {
-            let lengths: Vec<usize> = records.iter().map(|&r| lengths[r]).collect();
-            batches_by_length(&lengths, config.batch)
-        }
-    };
-    let of_places = |batch: &Vec<usize>| batch.iter().map(|&place| records[place]).collect();
     let mut samples = vec![Vec::with_capacity(config.votes); records.len()];
     for vote in 0..config.votes {
         let mut done = 0;
-        let mut order = places.iter().flatten();
-        let mut incoming = loader.epoch(vote as u64, places.iter().map(of_places).collect());
+        let mut incoming = loader.epoch(vote as u64, batches(records, config.batch, false));
         while let Some(batch) = profile::timed("next batch", Kind::Load, || incoming.next()) {
             let batch = batch?;
             let ids = categories.map(|of| batch.records.iter().map(|&r| of[r]).collect());
             let rows = outputs(task, model, &batch, ids, pass)?;
-            for (row, &place) in rows.into_iter().zip(&mut order) {
-                samples[place].push(row);
+            for row in rows {
+                samples[done].push(row);
                 done += 1;
             }
             each(vote * records.len() + done)?;

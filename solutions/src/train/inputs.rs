@@ -9,7 +9,7 @@ use candle_core::Tensor;
 use super::{Loss, MicroBatch, NumberLoss, Objective, Trainer, ranks::RankShare, remaining};
 use crate::{
     kernels::{Pass, Share},
-    loader::{Batch, Points, epoch_by_length, iterations},
+    loader::{Batch, iterations},
     profile::{self, Kind},
 };
 
@@ -30,28 +30,17 @@ impl Trainer {
 
     /// Returns the number of optimizer steps per epoch.
     pub fn steps_per_epoch(&self) -> u64 {
-        *self.steps_per_epoch.get_or_init(|| {
-            let (train, lengths) = (&self.split.train, &self.lengths);
-            let steps = match self.config.cloud_points() {
-                Points::Fixed(_) => iterations(train.len(), self.step_size(), true),
-                // Every epoch has equally many.
-                Points::All { .. } => epoch_by_length(train, lengths, self.step_size(), (0, 0)).len(),
-            };
-            steps as u64
-        })
+        iterations(self.split.train.len(), self.step_size(), true) as u64
     }
 
     /// The records of each step of epoch `epoch` except the first `done`.
     pub(super) fn batches(&self, epoch: usize, done: usize) -> Result<Vec<Vec<usize>>> {
-        let (train, seed) = (&self.split.train, self.config.seed);
-        match self.config.cloud_points() {
-            Points::Fixed(_) => remaining(train, self.step_size(), seed, (epoch, done)),
-            Points::All { .. } => {
-                let now = (seed, epoch as u64);
-                let mut all = epoch_by_length(train, &self.lengths, self.step_size(), now);
-                Ok(all.split_off(done.min(all.len())))
-            }
-        }
+        remaining(
+            &self.split.train,
+            self.step_size(),
+            self.config.seed,
+            (epoch, done),
+        )
     }
 
     /// Returns the learning rate of step `step`.

@@ -105,7 +105,7 @@ pub(super) fn forward(
     let pass = &micro.pass;
     let span = profile::work("forward");
     let categories = micro.categories.as_deref();
-    let output = model.forward_with(&micro.points, micro.mask.as_ref(), categories, pass)?;
+    let output = model.forward_with(&micro.points, None, categories, pass)?;
     drop(span);
     let _span = profile::work("loss");
     let (mut total, correct) = objective.of_outputs(&output.logits, &micro.labels, pass)?;

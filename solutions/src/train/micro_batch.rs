@@ -10,8 +10,6 @@ use crate::{kernels::Pass, loader::Batch};
 pub struct MicroBatch {
     /// `[clouds, points, channels]`.
     pub points: Tensor,
-    /// `[clouds, points]` on the CPU, not 0 for the real points, if clouds have different lengths.
-    pub mask: Option<Tensor>,
     /// `[clouds]`: u32 classes, or what [`Head::label`](crate::target::Head::label) returns for a number.
     pub labels: Tensor,
     /// The category of each cloud, for a network with an embedding.
@@ -34,7 +32,6 @@ impl MicroBatch {
         pass: Pass,
     ) -> Result<Self> {
         Ok(Self {
-            mask: batch.mask_tensor()?,
             categories,
             ..Self::new(batch.to_device(device)?, pass)
         })
@@ -45,7 +42,6 @@ impl MicroBatch {
         let clouds = labels.elem_count();
         Self {
             points,
-            mask: None,
             labels,
             categories: None,
             pass,

@@ -18,7 +18,6 @@ mod micro_batch;
 mod number_scores;
 pub mod numbers;
 mod on_device;
-mod points;
 pub mod ranks;
 mod reporter;
 mod results;

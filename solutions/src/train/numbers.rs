@@ -94,8 +94,8 @@ impl Task for Number {
     type Scores = NumberScores;
 
     fn outputs(&self, model: &PointNet, clouds: &MicroBatch) -> Result<Tensor> {
-        let (mask, categories) = (clouds.mask.as_ref(), clouds.categories.as_deref());
-        let output = model.forward_with(&clouds.points, mask, categories, &clouds.pass)?;
+        let categories = clouds.categories.as_deref();
+        let output = model.forward_with(&clouds.points, None, categories, &clouds.pass)?;
         Ok(output.logits.detach().to_dtype(DType::F32)?)
     }
 

@@ -127,7 +127,6 @@ impl Forest {
             name: "unseen",
             data: &self.data,
             categories: None,
-            lengths: &[],
             records,
         };
         let predictions = evaluate::predict(&task, model, &part, &config, &Pass::eval(), &mut |_| Ok(()))?;

@@ -19,7 +19,7 @@ impl Task for Species<'_> {
     type Scores = Evaluation;
 
     fn outputs(&self, model: &PointNet, clouds: &MicroBatch) -> Result<Tensor> {
-        evaluate::probabilities(model, &clouds.points, clouds.mask.as_ref(), &clouds.pass)
+        evaluate::probabilities(model, &clouds.points, &clouds.pass)
     }
 
     fn prediction(&self, samples: &[Vec<f32>]) -> Result<Vec<f32>> {

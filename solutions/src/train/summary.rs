@@ -141,7 +141,7 @@ fn facts(trainer: &Trainer) -> Vec<(String, String)> {
         ("Training set", plots(&split.train)),
         ("Validation set", plots(&split.validation)),
         ("Test set", plots(&split.test)),
-        ("Points per cloud", trainer.config.points_text()),
+        ("Points per cloud", trainer.config.points.to_string()),
         ("Parameters", HumanCount(parameters).to_string()),
     ];
     facts.extend(trainer.precision_description().map(|told| ("Precision", told)));

@@ -20,9 +20,6 @@ pub struct Part<'a> {
     pub data: &'a Dataset,
     /// The category of each record of the data set, if the network has an embedding.
     pub categories: Option<&'a [u32]>,
-    /// Points of the cloud of every record of the data set ([`lengths`](crate::loader::lengths)); empty if all clouds have
-    /// the same number of points.
-    pub lengths: &'a [usize],
     /// The records of the part.
     pub records: &'a [usize],
 }

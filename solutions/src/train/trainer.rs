@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::Instant,
 };
 
@@ -24,7 +24,6 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::{Lowering, Pass},
-    loader::lengths,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
@@ -56,10 +55,6 @@ pub struct Trainer {
     pub number: Option<Number>,
     /// The category of each record, for a network with an embedding.
     pub(super) categories: Option<Vec<u32>>,
-    /// Points of every record's cloud if they keep their length ([`lengths`]); otherwise empty.
-    pub(super) lengths: Vec<usize>,
-    /// Optimizer steps of an epoch, which are counted at the first.
-    pub(super) steps_per_epoch: OnceLock<u64>,
     /// This process's links if the ranks are processes.
     pub(super) links: Option<Links>,
     /// Where the model is.
@@ -111,8 +106,6 @@ impl Trainer {
         }
         let now = Instant::now();
         Ok(Self {
-            lengths: lengths(&data, config.cloud_points())?,
-            steps_per_epoch: OnceLock::new(),
             number,
             categories,
             config,
@@ -173,7 +166,7 @@ impl Trainer {
         };
         let size = this.config.batch * this.config.accumulate;
         let (model, optimizer) = (&this.model, this.optimizer.as_mut());
-        // The epoch asks for its remaining batches itself: those of clouds of all lengths are others.
+        // The epoch asks for its remaining batches itself.
         resume_batches(&saved, model, optimizer, &this.split.train, size, &source)?;
         this.rows = this.folder.rewind(progress.epoch)?;
         this.running.loss_sum = f64::from_bits(progress.loss_bits);
@@ -218,7 +211,6 @@ impl Trainer {
             name,
             data: &self.data,
             categories: self.categories.as_deref(),
-            lengths: &self.lengths,
             records,
         }
     }

@@ -8,8 +8,8 @@ use toml::Table;
 use super::{Config, Target};
 use crate::{loader::Frame, precision::Precision};
 
-/// The kernels count the row of a maximum in f32, which is exact up to this one.
-const MOST_ROWS: usize = 1 << 24;
+/// Points of a cloud at most: the kernels count the row of a maximum in f32, which is exact up to 2²⁴.
+const MOST_POINTS: f64 = 16_777_216.0;
 
 /// Ranges of the settings that have the same one.
 const COUNTS: &str = "accumulate ranks epochs votes evaluate-every";
@@ -52,7 +52,12 @@ impl Config {
             "finite and at least 0",
         )?;
         within(settings, SHARES, 0.0..1.0, "at least 0 and below 1")?;
-        self.validate_points()?;
+        within(
+            settings,
+            "points",
+            1.0..=MOST_POINTS,
+            "at least 1 and at most 16,777,216",
+        )?;
         self.validate_target()?;
         self.validate_ranks()?;
         ensure!(
@@ -76,22 +81,6 @@ impl Config {
         );
         self.network(1).check()?;
         self.optim().map(drop)
-    }
-
-    /// Checks the settings of points against their ranges and against each other.
-    fn validate_points(&self) -> Result<()> {
-        for (name, points, least) in [("max-points", self.max_points, 1), ("points", self.points, 0)] {
-            ensure!(
-                (least..=MOST_ROWS).contains(&points),
-                "{name} is {points}: expected {least} to {MOST_ROWS} points of a cloud"
-            );
-        }
-        ensure!(
-            self.points > 0 || self.ranks == 1,
-            "points is all and ranks is {}: clouds of different lengths are trained by one rank",
-            self.ranks
-        );
-        Ok(())
     }
 
     fn validate_ranks(&self) -> Result<()> {

@@ -115,7 +115,6 @@ fn interrupted_runs_save_and_end_bit_identical_when_resumed() {
             130,
         ),
         ("--precision bf16 --epochs 20", libc::SIGTERM, 130),
-        ("--points all --max-points 70", libc::SIGINT, 130),
         (
             "--target volume --head bins --bins 5 --visible 0.6 --categories season --epochs 20",
             libc::SIGINT,

@@ -19,7 +19,6 @@ pub fn numbered(i: usize) -> Batch {
         channels: 3,
         labels: Vec::new(),
         records: vec![i],
-        mask: None,
     }
 }
 

@@ -185,10 +185,8 @@ impl Predictor<'_> {
     /// [`votes`](Self::votes) samples of a cloud.
     fn sample(&self, input: &Input) -> Result<Vec<Vec<f32>>> {
         let config = self.config;
-        let cloud = config
-            .sample
-            .thin(input.cloud()?, config.most_points(), config.seed)?;
-        let (points, frame, features) = (config.cloud_points(), config.frame, config.features);
+        let cloud = config.sample.thin(input.cloud()?, config.points, config.seed)?;
+        let (points, frame, features) = (config.points, config.frame, config.features);
         let of = |vote| prepare(&cloud, points, frame, features, &Augment::NONE, 0, vote);
         (0..self.votes as u64).map(of).collect()
     }
@@ -205,7 +203,7 @@ impl Predictor<'_> {
         let mut rows = Vec::new();
         if !clouds.is_empty() {
             let (channels, unknown) = (self.config.features.channels(), vec![0; clouds.len()]);
-            let batch = Batch::new(&clouds, channels, self.config.cloud_points(), unknown, Vec::new())?;
+            let batch = Batch::new(&clouds, channels, unknown, Vec::new());
             rows = evaluate::outputs(task, self.model, &batch, categories, self.pass)?;
         }
         let mut rows = rows.chunks(self.votes);

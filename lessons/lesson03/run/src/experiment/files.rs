@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use canopy::loader::{Augment, Collate, Features, Frame, Points};
+use canopy::loader::{Augment, Collate, Features, Frame};
 use canopy_data::{Cloud, CloudSource, Dataset, TreeRecord, builtin, formats, sample::Subsample, shard};
 use grader::experiment::{Report, json};
 use lesson03::Lesson03;
@@ -100,7 +100,7 @@ impl Files {
                 String::new(),
                 Arc::new(source),
             ),
-            points: Points::Fixed(WANTED),
+            points: WANTED,
             frame: Frame::Sphere,
             features: Features::Xyz,
             augment: Augment {

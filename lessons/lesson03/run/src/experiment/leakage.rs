@@ -115,7 +115,6 @@ fn batch(scans: &[Batch], which: &[usize], device: &Device) -> Result<(Tensor, T
         channels: 3,
         labels: which.iter().flat_map(|&i| scans[i].labels.clone()).collect(),
         records: which.to_vec(),
-        mask: None,
     };
     joined.to_device(device)
 }
