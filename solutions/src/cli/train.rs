@@ -217,8 +217,7 @@ fn start(args: &Args, place: Option<&Place>) -> Result<Trainer> {
 fn resume(path: &Path, args: &Args, place: Option<&Place>) -> Result<Trainer> {
     ensure!(
         args.options.can_resume(),
-        "--resume uses the settings of the run, except --ranks, --overlap, --zero and --offload-optimizer: remove the other options, or \
-         start a new run"
+        "--resume uses the settings of the run, except --ranks, --overlap and --zero: remove the other options, or start a new run"
     );
     let leads = leads(place);
     let folder = match leads {

@@ -33,7 +33,7 @@ const OPTIM: &str = "Optimization";
 const AUGMENT: &str = "Augmentation";
 
 /// Settings that a resumed run may change: how many ranks share what. The steps are the same except for rounding.
-pub(crate) const OF_A_RESUMED_RUN: [&str; 4] = ["ranks", "overlap", "zero", "offload-optimizer"];
+pub(crate) const OF_A_RESUMED_RUN: [&str; 3] = ["ranks", "overlap", "zero"];
 
 /// A run's configuration. The doc comments of its fields are the help texts of `canopy train`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Parser)]
@@ -120,9 +120,6 @@ pub struct Config {
     /// gradients; 0: nothing. Losses equal those without ZeRO except for rounding
     #[arg(long, value_name = "STAGE", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0, help_heading = "Ranks")]
     pub zero: u8,
-    /// With --zero on a GPU: keep the optimizer's state in the memory of the CPU, and take its steps there
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = Set, help_heading = "Ranks")]
-    pub offload_optimizer: bool,
     /// Seed of initial values, order, sampling, augmentation, dropout and split
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

@@ -106,10 +106,6 @@ impl Config {
             self.ranks,
             least * self.ranks
         );
-        ensure!(
-            !self.offload_optimizer || self.zero > 0,
-            "offload-optimizer needs --zero 1 or 2"
-        );
         Ok(())
     }
 

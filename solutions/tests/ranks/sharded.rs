@@ -74,19 +74,6 @@ fn low_precision_loss_scaling_accumulation_and_clipping_work_with_every_stage() 
     }
 }
 
-/// Offloaded state is on the CPU. On a CPU that changes nothing.
-#[test]
-fn an_offloaded_optimizer_takes_the_same_steps() {
-    let config = |offload_optimizer| Config {
-        zero: 2,
-        offload_optimizer,
-        epochs: 3,
-        ..config(2)
-    };
-    let [a, b] = [false, true].map(|offload| run(config(offload), Shapes::default(), functions()).unwrap());
-    assert!(numbers(&a, true) == numbers(&b, true), "the bits differ");
-}
-
 #[test]
 fn a_rank_sends_and_keeps_what_is_predicted() {
     // Stage 1 averages by a whole all-reduce, of which each rank needs a part.

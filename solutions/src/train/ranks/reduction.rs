@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Instant};
 
 use anyhow::Result;
-use candle_core::{Device, Tensor, Var};
+use candle_core::{Tensor, Var};
 
 use super::{RankFunctions, RankMemory, RankStats, control::Control, shards::Shards, stats::bytes};
 use crate::{
@@ -98,13 +98,9 @@ impl Reduction {
                 }],
                 _ => (functions.buckets)(&each, functions.sizes),
             };
-            let device = match config.offload_optimizer {
-                true => Device::Cpu,
-                false => model.device(),
-            };
             let shards = match zero {
                 0 => None,
-                _ => Some(Shards::new(model, &buckets, control.clone(), &device)?),
+                _ => Some(Shards::new(model, &buckets, control.clone())?),
             };
             // The single bucket of stage 1 is complete only with the last gradient.
             let buckets = (buckets, config.overlap && zero != 1);
@@ -251,7 +247,7 @@ impl Reduction {
 mod tests {
     use std::{thread, time::Duration};
 
-    use candle_core::DType;
+    use candle_core::{DType, Device};
 
     use super::*;
     use crate::{

@@ -47,18 +47,17 @@ struct Slice {
 }
 
 impl Shards {
-    /// Cuts the parameters of `model`, grouped in `buckets`. The slices are on `device`.
-    pub fn new(model: &PointNet, buckets: &[Bucket], control: Arc<Control>, device: &Device) -> Result<Self> {
+    /// Cuts the parameters of `model`, grouped in `buckets`.
+    pub fn new(model: &PointNet, buckets: &[Bucket], control: Arc<Control>) -> Result<Self> {
         let params = model.params();
         // One at a time: the guard of a lock lives to the end of its statement.
         let rank = control.link().rank();
         let world = control.link().world_size();
         let slice = |param: usize, range: Range<usize>| -> Result<Slice> {
             let var = &params[param].1;
-            let is_whole = range.len() == var.elem_count() && var.device().same_device(device);
-            let var = match is_whole {
+            let var = match range.len() == var.elem_count() {
                 true => var.clone(),
-                false => Var::from_tensor(&state::part(var, &range)?.to_device(device)?)?,
+                false => Var::from_tensor(&state::part(var, &range)?)?,
             };
             Ok(Slice { param, range, var })
         };
