@@ -12,7 +12,7 @@ use clap::{
 };
 use serde::{
     Deserialize, Serialize,
-    de::{DeserializeOwned, IgnoredAny, IntoDeserializer, value},
+    de::{DeserializeOwned, IntoDeserializer, value},
 };
 
 use super::{Category, Loss, Target};
@@ -237,10 +237,6 @@ pub struct Config {
     /// Save a checkpoint at least every S seconds
     #[arg(long, value_name = "S", default_value_t = 15.0, help_heading = "Machine")]
     pub checkpoint_seconds: f64,
-    /// Runs that were saved when this was a setting have it; it has no effect.
-    #[arg(skip)]
-    #[serde(skip_serializing)]
-    pub wall_clock_breakdown: IgnoredAny,
 }
 
 /// Parses one of `names` as serde does.

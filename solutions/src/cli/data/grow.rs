@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use canopy_data::{
     builtin::{self, Config},
-    formats, shard,
+    shard,
 };
 
-use super::{export, open, progress::Progress};
+use super::{open, progress::Progress};
 
 /// Options of `canopy data grow`.
 #[derive(Debug, clap::Args)]
@@ -16,10 +16,10 @@ use super::{export, open, progress::Progress};
 The same seed gives bit-identical clouds on every machine.
 
 Examples:
-  canopy data grow --out forest
-  canopy data grow --out laz --format laz --trees 84 --points 20000 --seed 5")]
+  canopy data grow --out forest --trees 84 --points 20000 --seed 5
+  canopy data convert forest files --to laz          one file per scan")]
 pub struct Args {
-    /// Folder to write
+    /// Folder of shards to write
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Number of trees; some are scanned twice
@@ -31,9 +31,6 @@ pub struct Args {
     /// Seed of the forest
     #[arg(long, value_name = "N", default_value_t = Config::default().seed)]
     seed: u64,
-    /// Shards, or one file per scan
-    #[arg(long, default_value = "shards", value_parser = ["shards", "las", "laz", "xyz"])]
-    format: String,
 }
 
 /// Grows the forest and writes it.
@@ -44,10 +41,6 @@ pub fn run(args: &Args) -> Result<()> {
         points: args.points,
     };
     let data = open::grown(&config)?;
-    ensure!(!data.is_empty(), "the forest of {config:?} is empty");
-    if args.format != "shards" {
-        return export::files(&data, &args.out, &args.format, &formats::Options::default());
-    }
     let progress = Progress::new("writing");
     let digest = shard::write(&data, builtin::meta(&config), &args.out, &mut |done| {
         progress.at(done, data.len())
