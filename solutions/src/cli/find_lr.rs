@@ -8,7 +8,6 @@ use serde_json::json;
 use super::{options::Options, stop, table::Table, train::selected};
 use crate::{
     device,
-    loader::batches,
     schedule::{RangeFound, growing_rates},
     train::{
         Config, Loss, Target, bar, data,
@@ -125,14 +124,10 @@ fn test_rates(forest: &Forest, rates: (f64, f64), steps: u64) -> Result<RangeFou
     );
     let stop = stop::flag()?;
     let bar = bar(steps + 1, "steps");
-    let mut epochs = (0..).flat_map(|epoch| {
-        let all = batches(&forest.order(epoch), batch, true);
-        all.into_iter().map(move |records| (epoch, records))
-    });
+    let mut batches = (0..).flat_map(|epoch| forest.epoch(epoch, batch));
     let found = growing_rates(rates, steps, |rate| {
         ensure!(!stop.load(Ordering::Relaxed), "stopped");
-        let (epoch, records) = epochs.next().context("no batch is left")?;
-        let (points, labels) = forest.batch(&records, epoch)?.to_device(&forest.device)?;
+        let (points, labels) = batches.next().context("no batch is left")??;
         let loss = learner.step((&points, &labels), rate)?;
         bar.inc(1);
         Ok(f64::from(loss.to_scalar::<f32>()?))

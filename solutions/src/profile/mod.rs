@@ -24,7 +24,7 @@ pub use recorder::{Guard, Recording, lane, span, start, started, stop, timed, wo
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};
 pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
-pub use summary::{Copies, Summary};
+pub use summary::Summary;
 pub use table::{Activity, KernelRow, copy_share, kernel_rows, time_share};
 pub use totals::{Total, pieces, totals};
 pub use trace::chrome;

@@ -1,22 +1,12 @@
 //! The summary of a recording, as text and as JSON.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::{
     COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, span::covered, totals,
 };
 
-/// The device's copies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Copies {
-    /// Nanoseconds.
-    pub ns: u64,
-    /// Share of the time that kernels and copies take together.
-    pub share: f64,
-}
-
-/// A summary of a recording.
+/// A summary of a recording, whose JSON has times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Nanoseconds.
@@ -25,8 +15,8 @@ pub struct Summary {
     pub pattern: Option<Pattern>,
     /// The evidence.
     pub shares: Shares,
-    /// Copies.
-    pub copies: Copies,
+    /// The share of the device's copies in the time that kernels and copies take together.
+    pub copies: f64,
     /// How many times as fast the run would be if only kernels took time; infinite, in JSON null, without other time.
     pub limit: f64,
     /// How to speed up such a run.
@@ -52,10 +42,7 @@ impl Summary {
             wall: timeline.wall,
             pattern,
             shares,
-            copies: Copies {
-                ns: copies,
-                share: copies as f64 / (copies + kernels).max(1) as f64,
-            },
+            copies: copies as f64 / (copies + kernels).max(1) as f64,
             limit: amdahl(1.0 - shares.kernel, 1.0).limit,
             advice: pattern.map(Pattern::advice),
             dropped: timeline.dropped,
@@ -85,7 +72,7 @@ impl Summary {
             "  compute bound means {:.0} % kernels or more; if only kernels took time: {:.2} × as fast; copies: {:.1} % of the device's time",
             100.0 * COMPUTE_BOUND,
             self.limit,
-            100.0 * self.copies.share
+            100.0 * self.copies
         ));
         lines.extend(self.advice.map(|advice| format!("  {advice}")));
         if self.dropped > 0 {
@@ -110,11 +97,6 @@ impl Summary {
             )
         }));
         lines.join("\n") + "\n"
-    }
-
-    /// The same as JSON; times in nanoseconds.
-    pub fn json(&self) -> Value {
-        json!(self)
     }
 }
 

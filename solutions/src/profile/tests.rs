@@ -52,7 +52,7 @@ gemm              1     200 ns     200 ns    20.0
 fn a_summary_contains_the_pattern_its_evidence_and_advice() {
     let summary = Summary::of(&timeline());
     assert_eq!(summary.text(3), SUMMARY);
-    assert_eq!(summary.json()["spans"][0]["self"], 600);
+    assert_eq!(json!(summary)["spans"][0]["self"], 600);
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub fn write(folder: &Path, timeline: &Timeline, name: &str) -> Result<()> {
     let files = [
         ("trace.json", chrome(timeline).to_string()),
         ("timeline.svg", timeline_plot(timeline, name).svg()),
-        ("summary.json", format!("{:#}\n", summary.json())),
+        ("summary.json", serde_json::to_string_pretty(&summary)? + "\n"),
         ("summary.txt", summary.text(40)),
     ];
     for (file, text) in files {

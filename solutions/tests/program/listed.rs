@@ -78,8 +78,8 @@ fn run_list(list: &str) {
 }
 
 /// Puts something into `dir`: `forest N`, `scans` or `wood` a data set, `write FILE TEXT` and `patch FILE OFFSET BYTE COUNT` a
-/// file, which `script FILE` lets the system run; `cloud FILE KIND SEED COUNT` a point file; `flip FILE` changes a bit of its last
-/// byte; `copy`, `move` and `remove` are the shell's.
+/// file, which `script FILE` lets the system run; `cloud FILE KIND SEED COUNT` a point file; `copy`, `move` and `remove` are
+/// the shell's.
 fn prepare(dir: &Path, line: &str) {
     let words: Vec<&str> = line.split(' ').collect();
     let path = |name: &str| {
@@ -106,11 +106,6 @@ fn prepare(dir: &Path, line: &str) {
         ["cloud", name, kind, seed, count] => {
             let points = shape(kind.parse().unwrap(), seed.parse().unwrap());
             write_xyz(&path(name), points.into_iter().take(count.parse().unwrap()));
-        }
-        ["flip", name] => {
-            let mut bytes = fs::read(path(name)).unwrap();
-            *bytes.last_mut().unwrap() ^= 4;
-            fs::write(path(name), bytes).unwrap();
         }
         #[cfg(unix)]
         ["script", name] => {

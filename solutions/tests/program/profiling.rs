@@ -23,32 +23,6 @@ fn a_trace_has_a_span_for_each_part_of_each_step() {
     assert!(count("next batch", "load") > steps && count("evaluate", "other") >= 1);
 }
 
-#[test]
-fn a_monitor_takes_count_samples_and_never_overwrites() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("use.csv");
-    let mut monitor = canopy("monitor --interval 0.02 --count 3 --json --out");
-    let out = monitor.arg(&path).output().unwrap();
-    if !out.status.success() && text(&out.stderr).contains("nothing to monitor") {
-        println!("not run, because there is nothing to monitor here");
-        return;
-    }
-    let text = text(&out.stdout);
-    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
-    let rows: Vec<Value> = csv::Reader::from_path(&path)
-        .unwrap()
-        .deserialize()
-        .map(|row: Result<canopy::profile::monitor::Sample, _>| serde_json::to_value(row.unwrap()).unwrap())
-        .collect();
-    assert!(lines.len() >= 3 && rows == lines, "{lines:?}");
-    let cpu = lines.iter().find(|line| line["bus_id"] == "cpu");
-    if let Some(cpu) = cpu {
-        let [used, total] = ["memory_used_mib", "memory_total_mib"].map(|key| cpu[key].as_f64().unwrap());
-        assert!(1.0 < used && used <= total, "{cpu}");
-    }
-    assert_contains(&stderr(&mut monitor), &["exists already"]);
-}
-
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_monitor_with_a_complete_file() {

@@ -113,10 +113,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
             "--budget is missing: how much memory has each GPU, in GiB? `canopy doctor` and nvidia-smi print it"
         ),
     };
-    let layer = |l: &LayerSize| Layer {
-        name: l.name.clone(),
+    let of_batch = |l: &LayerSize| LayerSize {
+        rows: batch * l.rows,
         kept: batch * l.rows * l.kept,
         passing: batch * l.rows * l.passing,
+        name: l.name.clone(),
     };
     let found = Found {
         model: args.model,
@@ -126,7 +127,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         batch,
         total: bytes.total(),
         bytes,
-        layers: step.layers.iter().map(layer).collect(),
+        layers: step.layers.iter().map(of_batch).collect(),
         budget,
         largest: budget
             .and_then(|b| largest_batch(&step, b))
@@ -152,7 +153,8 @@ struct Found {
     batch: u64,
     bytes: StepBytes,
     total: u64,
-    layers: Vec<Layer>,
+    /// Of the whole batch.
+    layers: Vec<LayerSize>,
     /// `None` if nobody said how much memory the GPU has.
     budget: Option<u64>,
     /// Clouds of the largest batch, and its bytes; `None` if not even two clouds fit, or without a budget.
@@ -164,13 +166,6 @@ struct Found {
     /// With --ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<ranks::Plan>,
-}
-
-#[derive(Debug, Serialize)]
-struct Layer {
-    name: String,
-    kept: u64,
-    passing: u64,
 }
 
 fn form(args: &Args) -> Result<Form> {

@@ -82,9 +82,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     };
     let mut printer = Printer {
         format: &args.format,
-        rows: 0,
-        labels: 0,
-        scores: (0.0, 0),
+        ..Printer::default()
     };
     let failed = match trained.progress.head.clone() {
         None => {

@@ -74,6 +74,7 @@ impl Row {
 }
 
 /// Prints rows as they arrive, and how they compare with the true values at the end: in CSV on standard error.
+#[derive(Default)]
 pub struct Printer<'a> {
     /// `table`, `csv` or `json`.
     pub format: &'a str,

@@ -25,7 +25,7 @@ pub struct StepSize {
 
 // ANCHOR: LayerSize
 /// The memory of a layer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LayerSize {
     /// Its name in the model.
     pub name: String,

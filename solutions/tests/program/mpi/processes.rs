@@ -245,19 +245,6 @@ fn a_run_that_is_stopped_on_one_rank_resumes_bit_identical() {
 }
 
 #[test]
-fn after_sigterm_mpirun_leaves_time_to_save() {
-    let dir = tempfile::tempdir().unwrap();
-    let (data, run) = (tiny_forest(dir.path(), 40), dir.path().join("run"));
-    let mut job = Job::start(dir.path(), 2, &train(&data, &run, LONG));
-    job.signal(&run.join("last.safetensors"), None, libc::SIGTERM);
-    let (code, said) = job.end();
-    assert!(code != Some(0) || !is_open_mpi(), "{said}");
-    assert!(errors(&said).is_empty(), "{said}");
-    let step = saved_step(&run);
-    assert!(step > 0);
-}
-
-#[test]
 fn ranks_that_are_started_differently_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 40);
