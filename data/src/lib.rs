@@ -7,6 +7,7 @@ pub mod atomic;
 pub mod builtin;
 mod cloud;
 mod dataset;
+mod extent;
 pub mod fetch;
 pub mod formats;
 mod growth;

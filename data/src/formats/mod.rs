@@ -18,6 +18,7 @@
 
 mod format;
 mod las;
+mod loaded;
 mod points;
 mod reader;
 mod rows;
@@ -26,6 +27,7 @@ mod writer;
 
 pub use format::Format;
 pub use las::hide_decoder_panics;
-pub use reader::{Grid, Info, Loaded, info, load, read};
+pub use loaded::{Grid, Loaded};
+pub use reader::{Info, info, load, read};
 pub(crate) use text::is_prose;
 pub use writer::{Options, write};

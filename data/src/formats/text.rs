@@ -9,8 +9,8 @@ use std::{fs::File, io::Read, path::Path};
 use anyhow::{Context, Result, ensure};
 
 use super::{
+    Loaded,
     points::{Points, Role, Row},
-    reader::Loaded,
 };
 
 /// What separates the fields of a line like this one: a semicolon, a comma, or blanks.

@@ -58,10 +58,6 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         config.target
     );
     config.validate()?;
-    ensure!(
-        config.points > 0,
-        "points is all: the range test needs clouds of one length, set --points to a number"
-    );
     let data = selected(&config, true)?;
     let split = data::split(&config, &data)?;
     let forest = Forest {

@@ -1,9 +1,10 @@
 //! The search of `canopy plan` respects a limit of memory. `lists/machine.txt` compares its estimates with real steps.
 
+#![cfg(target_os = "linux")]
+
 use crate::*;
 
 /// A limit of the system: it refuses more address space, and the attempt is aborted.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_search_under_a_memory_limit_halves_until_a_real_step_runs() {
     let limited = |options: &str| {
