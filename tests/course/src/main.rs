@@ -3,7 +3,6 @@
 mod book;
 mod cargo;
 mod certificate;
-mod doctor;
 mod extract;
 mod grade;
 mod home;
@@ -13,7 +12,6 @@ mod marks;
 mod matrix;
 mod new;
 mod pack;
-mod report;
 mod reset;
 mod slurm;
 mod solution;
@@ -22,7 +20,7 @@ mod version;
 mod watch;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, ExitCode},
 };
 
@@ -82,21 +80,6 @@ enum Task {
         #[arg(long)]
         no_open: bool,
     },
-    /// Write your progress as a page
-    Report {
-        /// Name to print on the page [default: none]
-        #[arg(long, default_value = "", hide_default_value = true)]
-        name: String,
-        /// File to write [default: target/course/report.html]
-        #[arg(long)]
-        out: Option<PathBuf>,
-    },
-    /// List what this machine provides for the course; the exit code is 1 only if `cargo test` cannot run
-    Doctor {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
     /// Restore the empty function of an exercise; a copy of your file is kept
     Reset {
         /// An exercise, such as `1.2`
@@ -131,9 +114,6 @@ enum Task {
     Matrix {
         /// A lesson, such as `02` [default: all lessons]
         lesson: Option<String>,
-        /// Write the matrix of all lessons to book/src/kill-matrix.md
-        #[arg(long, conflicts_with = "lesson")]
-        write: bool,
     },
 }
 
@@ -172,16 +152,6 @@ fn run(options: Options) -> Result<ExitCode> {
     let root = paths::root()
         .context("this is not the course's folder, nor a folder in it; change to it and try again")?;
     let ink = Ink::auto();
-    // Before the lessons are read, because they may be what is broken.
-    if let Some(Task::Doctor { json }) = options.command {
-        let (text, well) = doctor::report(&root, json, ink)?;
-        print!("{text}");
-        return Ok(if well {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::FAILURE
-        });
-    }
     if let Some(Task::Slurm(task)) = &options.command {
         return Ok(slurm::run(&root, task));
     }
@@ -191,7 +161,7 @@ fn run(options: Options) -> Result<ExitCode> {
             let (progress, trouble) = Progress::look();
             print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
         }
-        Some(Task::Doctor { .. } | Task::Slurm(_)) => {}
+        Some(Task::Slurm(_)) => {}
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
@@ -204,9 +174,6 @@ fn run(options: Options) -> Result<ExitCode> {
         }
         Some(Task::Book { what, no_open }) => {
             print!("{}", book::book(&root, &lessons, what.as_deref(), !no_open)?);
-        }
-        Some(Task::Report { name, out }) => {
-            print!("{}", report::report(&root, &lessons, &name, out.as_deref())?);
         }
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
@@ -222,7 +189,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::Key(_) | Task::Verify(_)) => {}
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
-        Some(Task::Matrix { lesson, write }) => print!("{}", matrix::matrix(&root, &lessons, lesson, write)?),
+        Some(Task::Matrix { lesson }) => print!("{}", matrix::matrix(&root, &lessons, lesson)?),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,6 @@
-//! The kill matrix, printed or written as a page of the book.
+//! The kill matrix, printed.
 
 use std::{
-    fs,
     path::Path,
     process::{Command, Stdio},
 };
@@ -13,19 +12,12 @@ use crate::{
     lessons::{self, Lesson},
 };
 
-const PAGE: &str = "book/src/kill-matrix.md";
-
-/// Returns the matrix of one lesson or of all, or with `write` the name of the file that was written.
-pub fn matrix(root: &Path, lessons: &[Lesson], one: Option<String>, write: bool) -> Result<String> {
-    if let Some(number) = one {
-        return of(root, lessons::lesson(lessons, &number)?);
+/// Returns the matrix of one lesson, or of all.
+pub fn matrix(root: &Path, lessons: &[Lesson], one: Option<String>) -> Result<String> {
+    match one {
+        Some(number) => of(root, lessons::lesson(lessons, &number)?),
+        None => lessons.iter().map(|lesson| of(root, lesson)).collect(),
     }
-    let texts: Vec<String> = lessons.iter().map(|l| of(root, l)).collect::<Result<_>>()?;
-    if !write {
-        return Ok(texts.concat());
-    }
-    fs::write(root.join(PAGE), grader::matrix_page(&texts)).with_context(|| PAGE.to_owned())?;
-    Ok(format!("wrote {PAGE}\n"))
 }
 
 /// Runs the lesson's own test program.

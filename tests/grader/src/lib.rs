@@ -52,7 +52,7 @@ pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract, promise};
-pub use matrix::{matrix, matrix_page};
+pub use matrix::matrix;
 pub use prove::RightAnswers;
 pub use results::{RESULTS_FILE, RunResults};
 pub use run::{Outcome, run};

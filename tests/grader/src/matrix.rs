@@ -6,24 +6,6 @@ use anyhow::Result;
 
 use crate::{Lesson, Outcome, run};
 
-/// The matrix as a page of the book, from what [`matrix`] returns for each lesson.
-pub fn matrix_page(lessons: &[String]) -> String {
-    let head = "# The kill matrix
-
-A grader that accepts wrong answers teaches wrong things. So every exercise comes with answers that are known to be wrong,
-most of them mistakes that students make, and every check must catch at least one of them. ● is the check that must catch a
-mistake, ○ another check that catches it as well, for one seed of the random inputs. The left column is the cause that a
-student reads.
-
-`cargo course matrix --write` writes this page; `cargo test -p proof` tests that it is up to date.
-";
-    let mut page = head.to_owned();
-    for lesson in lessons {
-        let _ = write!(page, "\n{}\n", lesson.trim_end());
-    }
-    page
-}
-
 /// A Markdown table for each exercise of a lesson, with a row for each mistake and a column for each check: ● is the check
 /// that must catch the mistake, ○ another that catches it as well.
 ///

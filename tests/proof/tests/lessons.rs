@@ -8,7 +8,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     sync::{Mutex, mpsc},
     thread,
     time::Duration,
@@ -25,7 +24,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The tests of each lesson, in a module of its name. The build script lists the lessons.
 macro_rules! of_each_lesson {
     ($($lesson:ident)+) => {
-        const LESSONS: &[&str] = &[$(stringify!($lesson)),+];
         $(mod $lesson {
             use $lesson::LESSON;
 
@@ -52,11 +50,6 @@ macro_rules! of_each_lesson {
             #[test]
             fn every_check_catches_a_known_mistake() {
                 super::none(LESSON.every_check_catches_one(1));
-            }
-
-            #[test]
-            fn the_kill_matrix_of_the_book_is_up_to_date() {
-                super::matrix_is_up_to_date(&LESSON);
             }
 
             #[test]
@@ -110,47 +103,6 @@ fn right_answers_pass<C: Copy + Send + Sync>(lesson: &Lesson<C>) {
         println!("not run: {line}");
     }
     none(problems);
-}
-
-fn matrix_page() -> String {
-    let page = fs::read_to_string(root().join("book/src/kill-matrix.md"));
-    page.expect("book/src/kill-matrix.md").replace("\r\n", "\n")
-}
-
-fn matrix_is_up_to_date<C: Copy + Send>(lesson: &Lesson<C>) {
-    if cfg!(not(debug_assertions)) {
-        println!(
-            "not run, because in release an overflow wraps where it panics in the matrix, and other checks catch it"
-        );
-        return;
-    }
-    let matrix = grader::matrix(lesson).expect("a matrix");
-    assert!(
-        matrix_page().contains(&format!("\n{}\n", matrix.trim_end())),
-        "book/src/kill-matrix.md differs from what the checks catch now: cargo course matrix --write"
-    );
-}
-
-#[test]
-fn the_kill_matrix_of_the_book_has_these_lessons_and_no_other() {
-    let page = matrix_page();
-    let starts: Vec<usize> = page.match_indices("\n## Lesson ").map(|(at, _)| at).collect();
-    let ends = starts.iter().skip(1).copied().chain([page.len()]);
-    let sections: Vec<String> = starts
-        .iter()
-        .zip(ends)
-        .map(|(&from, to)| page[from..to].trim().to_owned())
-        .collect();
-    let names: Vec<String> = sections
-        .iter()
-        .filter_map(|section| section.split([' ', '\n']).nth(2))
-        .map(|number| format!("lesson{number}"))
-        .collect();
-    assert_eq!(names, LESSONS, "cargo course matrix --write");
-    assert!(
-        page == grader::matrix_page(&sections),
-        "cargo course matrix --write"
-    );
 }
 
 fn is_handed_out<C: Copy + Send>(lesson: &Lesson<C>) {

@@ -3,7 +3,6 @@
 mod classroom;
 pub(crate) mod clean;
 mod gradescope;
-mod junit;
 mod load;
 mod page;
 mod roster;
@@ -77,8 +76,6 @@ enum Format {
     Moodle,
     /// For Canvas: Gradebook, Import
     Canvas,
-    /// JUnit XML for CI servers
-    Junit,
     /// Gradescope's results.json, one per submission
     Gradescope,
     /// The result of a GitHub Classroom runner, one per submission
@@ -92,17 +89,16 @@ enum Format {
 }
 
 /// Files that are written into the folder of the grades, beside a folder per submission.
-pub const OWN: [&str; 7] = [
+pub const OWN: [&str; 6] = [
     "index.html",
     "marks.csv",
     "moodle.csv",
     "canvas.csv",
-    "junit.xml",
     "marks.json",
     "grade.json",
 ];
 
-/// Writes every format into `dir`: pages, CSV, JUnit XML, JSON, and each submission's `results.json` (Gradescope) and
+/// Writes every format into `dir`: pages, CSV, JSON, and each submission's `results.json` (Gradescope) and
 /// `classroom.json` (GitHub Classroom).
 ///
 /// # Errors
@@ -171,7 +167,6 @@ fn text(class: &Class, format: Format, column: Option<&str>) -> Result<String> {
         Format::Csv => sheets::csv(class),
         Format::Moodle => sheets::moodle(class, column),
         Format::Canvas => sheets::canvas(class, column),
-        Format::Junit => Ok(junit::xml(class)),
         Format::Pages => Ok(page::class(class)),
         _ => json(class),
     }
@@ -191,8 +186,7 @@ fn folder(class: &Class, out: &Path, format: Format, column: Option<&str>) -> Re
         (Format::Csv, OWN[1]),
         (Format::Moodle, OWN[2]),
         (Format::Canvas, OWN[3]),
-        (Format::Junit, OWN[4]),
-        (Format::Json, OWN[5]),
+        (Format::Json, OWN[4]),
     ];
     let wanted = |other: Format| format == Format::All || format == other;
     let mut files = Vec::new();

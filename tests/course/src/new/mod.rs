@@ -37,7 +37,7 @@ const RUN_MANIFEST: &str = include_str!("run.Cargo.toml");
 const EXERCISE_MANIFEST: &str = include_str!("exercise.Cargo.toml");
 
 /// Where a lesson must be listed: file, what the lines of lessons begin with, and the text to add.
-const LISTS: [(&str, &str, &str); 4] = [
+const LISTS: [(&str, &str, &str); 3] = [
     (
         "tests/proof/Cargo.toml",
         "lesson",
@@ -53,7 +53,6 @@ const LISTS: [(&str, &str, &str); 4] = [
         "| ",
         "| __N__.1 | An example | `iterations` | `solutions/src/loader/order.rs` | 1 |\n",
     ),
-    ("book/src/kill-matrix.md", "## Lesson ", include_str!("matrix.md")),
 ];
 
 /// Writes the skeleton of lesson `number`. Returns the message for the author.
@@ -105,7 +104,7 @@ pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
     }
     out += &format!(
         "\nThe lesson passes its proof as it is: cargo test -p proof --test lessons lesson{number:02}\n\
-         Replace its example, and write the matrix of its checks: cargo course matrix --write\n"
+         Replace its example, and look at what its checks catch: cargo course matrix {number:02}\n"
     );
     Ok(out)
 }
@@ -117,34 +116,14 @@ fn without_draft(text: &str, number: u32) -> String {
     text.split_inclusive('\n').filter(|line| !draft(line)).collect()
 }
 
-/// `text` with `addition` after the last lesson before `number`. A lesson is listed by a line that begins with `start`
-/// and its number, and by what follows until the next empty line or the next lesson.
+/// `text` with `addition` after the last line of a lesson before `number`. Such a line begins with `start` and the lesson's number.
 fn listed(text: &str, start: &str, number: u32, addition: &str) -> Option<String> {
-    let lesson = |line: &str| -> Option<u32> {
-        let rest = line.strip_prefix(start)?;
+    let is_before = |line: &&str| -> bool {
+        let rest = line.strip_prefix(start).unwrap_or_default();
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-        rest[..digits].parse().ok()
+        rest[..digits].parse().is_ok_and(|n: u32| n < number)
     };
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let last = lines
-        .iter()
-        .rposition(|line| lesson(line).is_some_and(|n| n < number))?;
-    let sections = start.starts_with('#');
-    let next = |line: &&str| lesson(line).is_some() || !sections;
-    let at = lines[last + 1..]
-        .iter()
-        .position(next)
-        .map_or(lines.len(), |i| last + 1 + i);
-    let (before, after) = (lines[..at].concat(), lines[at..].concat());
-    Some(if sections {
-        let before = before.trim_end();
-        let after = if after.is_empty() {
-            after
-        } else {
-            format!("\n{after}")
-        };
-        format!("{before}\n\n{addition}{after}")
-    } else {
-        format!("{before}{addition}{after}")
-    })
+    let (before, after) = lines.split_at(lines.iter().rposition(is_before)? + 1);
+    Some([&before.concat(), addition, &after.concat()].concat())
 }

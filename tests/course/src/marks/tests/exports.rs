@@ -2,91 +2,6 @@ use grader::grades::Status;
 
 use super::*;
 
-/// Checks `node` against `junit-10.xsd`: which elements may contain which, and their optional and required attributes.
-fn check_schema(node: roxmltree::Node) {
-    let (may_contain, may_have, needs): (&[&str], &[&str], &[&str]) = match node.tag_name().name() {
-        "testsuites" => (
-            &["testsuite"],
-            &["name", "time", "tests", "failures", "errors"],
-            &[],
-        ),
-        "testsuite" => (
-            &["testsuite", "properties", "testcase", "system-out", "system-err"],
-            &[
-                "name",
-                "tests",
-                "failures",
-                "errors",
-                "skipped",
-                "time",
-                "timestamp",
-                "hostname",
-                "id",
-                "package",
-            ],
-            &["name", "tests", "failures", "errors"],
-        ),
-        "properties" => (&["property"], &[], &[]),
-        "property" => (&[], &["name", "value"], &["name", "value"]),
-        "testcase" => (
-            &["skipped", "error", "failure", "system-out", "system-err"],
-            &["name", "time", "classname", "group"],
-            &["name"],
-        ),
-        "failure" | "error" | "skipped" => (&[], &["type", "message"], &[]),
-        other => panic!("{other} is no element of JUnit"),
-    };
-    for child in node.children().filter(|c| c.is_element()) {
-        assert!(
-            may_contain.contains(&child.tag_name().name()),
-            "{child:?} in {node:?}"
-        );
-        check_schema(child);
-    }
-    let names: Vec<&str> = node.attributes().map(|a| a.name()).collect();
-    assert!(
-        names.iter().all(|n| may_have.contains(n)) && needs.iter().all(|n| names.contains(n)),
-        "{node:?}"
-    );
-}
-
-#[test]
-fn junit_matches_its_schema_and_counts_its_cases() {
-    let text = junit::xml(&class());
-    let document = roxmltree::Document::parse(&text).unwrap();
-    check_schema(document.root_element());
-    let count = |node: roxmltree::Node, name: &str| {
-        node.descendants()
-            .filter(|n| n.has_tag_name(name))
-            .count()
-            .to_string()
-    };
-    for node in document
-        .descendants()
-        .filter(|n| n.has_tag_name("testsuite") || n.has_tag_name("testsuites"))
-    {
-        for (attribute, element) in [
-            ("tests", "testcase"),
-            ("failures", "failure"),
-            ("errors", "error"),
-        ] {
-            assert_eq!(
-                node.attribute(attribute).unwrap(),
-                count(node, element),
-                "{:?}",
-                node.attribute("name")
-            );
-        }
-    }
-    assert_eq!(count(document.root(), "testsuite"), "9");
-    assert_eq!(count(document.root(), "skipped"), "2");
-    assert!(
-        text.len() < 1_000_000,
-        "{} bytes: long reports are cut",
-        text.len()
-    );
-}
-
 #[test]
 fn gradescope_gets_the_mark_and_a_test_per_exercise() {
     let json = |grade: &Grade| serde_json::from_str::<Value>(&gradescope::results(grade).unwrap()).unwrap();
@@ -180,17 +95,6 @@ fn has_a_reason_and_never_zero_points(class: &Class) {
         assert!(row["Feedback"].contains(why), "{row:?}");
         assert_eq!(of(&canvas, "Student").1, [""]);
     }
-    let text = junit::xml(class);
-    let document = roxmltree::Document::parse(&text).unwrap();
-    let suite = document
-        .descendants()
-        .find(|n| n.has_tag_name("testsuite") && n.attribute("name") == Some("cem"))
-        .unwrap();
-    let counts = ["tests", "errors", "failures"].map(|name| suite.attribute(name).unwrap());
-    assert_eq!(counts, ["1", "1", "0"]);
-    assert!(!suite.descendants().any(|n| n.has_tag_name("property")));
-    let error = suite.descendants().find(|n| n.has_tag_name("error")).unwrap();
-    assert!(error.attribute("message").unwrap().contains(why), "{error:?}");
     let cem = &class.entries.iter().find(|e| e.folder == "cem").unwrap().grade;
     let gradescope: Value = serde_json::from_str(&gradescope::results(cem).unwrap()).unwrap();
     assert!(gradescope.get("score").is_none() && gradescope.get("tests").is_none());
