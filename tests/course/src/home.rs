@@ -110,11 +110,16 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// The next exercise: what it requires, and where to write, check and read.
+/// What the next exercise requires.
 pub fn next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
-    let Some((lesson, e)) = lessons::next(lessons, progress) else {
-        return "All exercises are right.\n".into();
-    };
+    match lessons::next(lessons, progress) {
+        Some((lesson, exercise)) => about(lesson, exercise, ink),
+        None => "All exercises are right.\n".into(),
+    }
+}
+
+/// What an exercise requires, and where to write, check and read.
+pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
     let m = &lesson.manifest;
     let mut out = format!("{}\n\n", ink.bold(&format!("{} {}", e.id, e.title)));
     for line in wrap(&asked(&lesson.stubs, &e.function), 76) {

@@ -59,7 +59,7 @@ enum Task {
         /// An exercise, such as `1.2`
         exercise: String,
     },
-    /// Check the next exercise whenever you save, on a screen with hints
+    /// Check the next exercise whenever you save; keys show hints and go to other exercises
     Watch {
         /// Begin in this lesson (`08`) or at this exercise (`8.2`) [default: the next exercise]
         what: Option<String>,
@@ -165,7 +165,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
-        Some(Task::Watch { what }) => return watch::watch(&root, lessons, what.as_deref()),
+        Some(Task::Watch { what }) => return watch::watch(&root, &lessons, what.as_deref()),
         Some(Task::Solution { exercise, give_up }) => {
             print!(
                 "{}",

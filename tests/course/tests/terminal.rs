@@ -1,4 +1,5 @@
-//! `cargo course watch` on a real terminal: it draws, and always restores the terminal.
+//! `cargo course watch` on a real terminal: it reads keys, ends what it started, and always restores the
+//! terminal.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -7,7 +8,10 @@ use std::{
     fs,
     fs::File,
     io::{Read, Write},
-    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    os::{
+        fd::{AsRawFd, FromRawFd, OwnedFd},
+        unix::process::CommandExt,
+    },
     path::PathBuf,
     process::{Child, Command, Stdio},
     sync::mpsc,
@@ -43,6 +47,9 @@ fn is_usual(terminal: &OwnedFd) -> bool {
     }
 }
 
+/// The last line, printed when a check has ended.
+const KEYS: &str = "q quit";
+
 /// A course with one exercise and no Cargo.toml, so that its check ends at once with an error of cargo.
 fn course(name: &str) -> PathBuf {
     let root = std::env::temp_dir().join(format!("course-terminal-{name}-{}", std::process::id()));
@@ -57,6 +64,14 @@ fn course(name: &str) -> PathBuf {
     root
 }
 
+/// What `ready` gives, once it does.
+fn within_a_minute<T>(ready: impl Fn() -> Option<T>) -> Option<T> {
+    (0..3000).find_map(|_| {
+        thread::sleep(Duration::from_millis(20));
+        ready()
+    })
+}
+
 struct Watched {
     root: PathBuf,
     screen: File,
@@ -67,19 +82,28 @@ struct Watched {
 }
 
 impl Watched {
-    fn start(name: &str) -> Self {
+    fn start(root: PathBuf) -> Self {
         let (screen, other) = terminal();
+        // The terminal of a session of its own sends Ctrl-C as a signal.
+        let lead = || {
+            // SAFETY: both functions may be called between fork and exec, and descriptor 0 is the terminal then.
+            unsafe {
+                libc::setsid();
+                libc::ioctl(0, libc::TIOCSCTTY, 0);
+            }
+            Ok(())
+        };
         let end = || Stdio::from(other.try_clone().unwrap());
-        let root = course(name);
-        let child = Command::new(env!("CARGO_BIN_EXE_course"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+        command
             .arg("watch")
             .current_dir(&root)
             .env("TERM", "xterm-256color")
             .stdin(end())
             .stdout(end())
-            .stderr(end())
-            .spawn()
-            .unwrap();
+            .stderr(end());
+        // SAFETY: `lead` calls only functions that may be called there.
+        let child = unsafe { command.pre_exec(lead) }.spawn().unwrap();
         let (send, said) = mpsc::channel();
         let mut reader = screen.try_clone().unwrap();
         thread::spawn(move || {
@@ -114,7 +138,6 @@ impl Watched {
 
     fn ends(mut self) {
         let status = self.child.wait().unwrap();
-        self.wait_for("\x1b[?1049l");
         assert!(status.success(), "{status}");
         assert!(is_usual(&self.other), "the terminal was not restored");
         fs::remove_dir_all(&self.root).unwrap();
@@ -123,27 +146,80 @@ impl Watched {
 
 #[test]
 fn q_quits() {
-    let mut watched = Watched::start("key");
-    watched.wait_for("\x1b[?1049h");
-    watched.wait_for("Double it");
+    let mut watched = Watched::start(course("key"));
+    watched.wait_for(KEYS);
     assert!(!is_usual(&watched.other), "keys are read one by one");
-    watched.wait_for("NOT CHECKED");
+    watched.screen.write_all(b"q").unwrap();
+    watched.ends();
+}
+
+#[test]
+fn keys_show_a_hint_and_check_again() {
+    let mut watched = Watched::start(course("hint"));
+    watched.wait_for(KEYS);
+    watched.screen.write_all(b"h").unwrap();
+    watched.wait_for("hint 1 of 3");
+    watched.seen.clear();
+    watched.screen.write_all(b"r").unwrap();
+    watched.wait_for(KEYS);
     watched.screen.write_all(b"q").unwrap();
     watched.ends();
 }
 
 #[test]
 fn control_c_and_a_signal_restore_the_terminal() {
-    let mut watched = Watched::start("control-c");
-    watched.wait_for("Double it");
+    let mut watched = Watched::start(course("control-c"));
+    watched.wait_for(KEYS);
     watched.screen.write_all(b"\x03").unwrap();
     watched.ends();
-    let mut watched = Watched::start("signal");
-    watched.wait_for("Double it");
+    let mut watched = Watched::start(course("signal"));
+    watched.wait_for(KEYS);
     // SAFETY: the child was not waited for, so its id cannot belong to another process.
     unsafe {
         libc::kill(watched.child.id() as libc::pid_t, libc::SIGTERM);
     }
+    watched.ends();
+}
+
+/// A save begins the check anew, and Ctrl-C ends it: the build that was running is gone both times.
+#[test]
+fn a_save_and_control_c_end_a_check() {
+    let root = course("check");
+    let package = "[package]\nname = \"lesson01\"\nedition = \"2024\"\n[[bin]]\nname = \"grade01\"\npath = \"main.rs\"\n";
+    // It locks a file while it runs.
+    let build = "fn main() {
+        let file = std::fs::File::create(\"new\").unwrap();
+        file.lock().unwrap();
+        std::fs::rename(\"new\", \"building\").unwrap();
+        std::thread::sleep(std::time::Duration::from_secs(600));
+    }";
+    let lesson = root.join("lessons/lesson01");
+    fs::write(
+        root.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"lessons/*\"]\n",
+    )
+    .unwrap();
+    fs::write(lesson.join("Cargo.toml"), package).unwrap();
+    fs::write(lesson.join("main.rs"), "fn main() {}").unwrap();
+    fs::write(lesson.join("build.rs"), build).unwrap();
+    let building = || {
+        let path = lesson.join("building");
+        let file = within_a_minute(|| File::open(&path).ok()).expect("no build begins");
+        fs::remove_file(path).unwrap();
+        file
+    };
+    let is_over = |build: &File| within_a_minute(|| build.try_lock().ok()).is_some();
+    let mut watched = Watched::start(root.clone());
+    let first = building();
+    fs::write(
+        root.join("exercises/lesson01/src/lib.rs"),
+        "pub fn double() { }\n",
+    )
+    .unwrap();
+    let second = building();
+    assert!(is_over(&first), "a save does not end the build");
+    watched.screen.write_all(b"\x03").unwrap();
+    assert!(is_over(&second), "Ctrl-C does not end the build");
     watched.ends();
 }
 

@@ -16,9 +16,8 @@ use anyhow::Result;
 use libtest_mimic::{Arguments, ColorSetting, Failed, Trial};
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, RunResults, cause,
-    grades::{CheckGrade, ExerciseGrade},
-    judge, paths, progress, run, seed, solution_call,
+    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, cause, judge, paths, progress, run, seed,
+    solution_call,
     source::student_sources,
     state::{left, so_far, state, word},
     tell::{CheckReport, Ink, WIDTH},
@@ -92,9 +91,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         .map(|(c, o)| (c.exercise, c.name, word(o)));
     let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
     // A full or read-only disk does not change a verdict.
-    if let Err(error) =
-        progress::note_checks(all, note).and_then(|()| grading.results(&chosen, &outcomes).write())
-    {
+    if let Err(error) = progress::note_checks(all, note) {
         let lines = crate::tell::wrap(&format!("your progress could not be saved: {error}"), WIDTH);
         eprintln!("{}", lines.join("\n"));
     }
@@ -303,43 +300,6 @@ impl<C: Copy + Send + Sync> Grading<C> {
         }
         out.push('\n');
         out
-    }
-
-    fn results(&self, chosen: &[&Check<C>], outcomes: &[Outcome]) -> RunResults {
-        let of = |exercise: &Exercise| {
-            let mut reported = false;
-            let own = chosen
-                .iter()
-                .zip(outcomes)
-                .filter(|(c, _)| c.exercise == exercise.id);
-            let checks: Vec<CheckGrade> = own
-                .map(|(check, outcome)| {
-                    let tell = !reported && !matches!(outcome, Outcome::Passed | Outcome::ToDo(_));
-                    reported |= tell;
-                    let report = if tell {
-                        self.report(check, outcome)
-                    } else {
-                        String::new()
-                    };
-                    let (name, word) = (check.name.into(), word(outcome).into());
-                    CheckGrade { name, word, report }
-                })
-                .collect();
-            let right = checks.iter().all(|c| c.word == "right");
-            ExerciseGrade {
-                id: exercise.id.clone(),
-                title: exercise.title.clone(),
-                points: if right { exercise.points } else { 0 },
-                of: exercise.points,
-                checks,
-                remark: self.remarks.get(&exercise.id).cloned(),
-            }
-        };
-        let exercises = self.manifest.exercises.iter().map(of);
-        RunResults {
-            seed: self.seed,
-            exercises: exercises.filter(|e| !e.checks.is_empty()).collect(),
-        }
     }
 
     /// The first check of an exercise that did not pass, in full, and the names of the others.
