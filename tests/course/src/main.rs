@@ -95,14 +95,9 @@ enum Task {
     Marks(marks::Options),
     /// For instructors: certify that a student won all points of some lessons
     Certificate(certificate::Options),
-    /// For instructors: create the key that signs certificates
-    #[command(subcommand)]
-    Key(certificate::key::Task),
     /// Job scripts for a cluster with Slurm: render, check and submit the templates of slurm/
     #[command(subcommand)]
     Slurm(slurm::Task),
-    /// Verify that a certificate is as it was signed
-    Verify(certificate::verify::Options),
     /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
     New {
         /// Number of the lesson
@@ -143,12 +138,6 @@ fn main() -> ExitCode {
 }
 
 fn run(options: Options) -> Result<ExitCode> {
-    // These commands work outside of the course's folder.
-    match &options.command {
-        Some(Task::Verify(options)) => return certificate::verify::run(options),
-        Some(Task::Key(task)) => return certificate::key::run(task).map(|()| ExitCode::SUCCESS),
-        _ => {}
-    }
     let root = paths::root()
         .context("this is not the course's folder, nor a folder in it; change to it and try again")?;
     let ink = Ink::auto();
@@ -187,7 +176,6 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
-        Some(Task::Key(_) | Task::Verify(_)) => {}
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
         Some(Task::Matrix { lesson }) => print!("{}", matrix::matrix(&root, &lessons, lesson)?),
     }

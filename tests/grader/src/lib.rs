@@ -55,6 +55,7 @@ pub use matrix::matrix;
 pub use prove::RightAnswers;
 pub use run::{Outcome, run};
 pub use solution_call::solution_call;
+pub use state::worst;
 pub use stub_lines::stub_lines;
 pub use tolerance::Tolerance;
 pub use values::{Values, number};

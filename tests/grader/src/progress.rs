@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::paths;
+use crate::{paths, worst};
 
 /// The value of the file's `schema`. A file of a later version of the course is not changed.
 pub const SCHEMA: u32 = 1;
@@ -120,10 +120,7 @@ impl Progress {
         let Some(checks) = self.checks.get(exercise).filter(|c| !c.is_empty()) else {
             return "to do";
         };
-        ["wrong", "to do", "not run"]
-            .into_iter()
-            .find(|w| checks.values().any(|v| v == w))
-            .unwrap_or("right")
+        worst(checks.values().map(String::as_str))
     }
 }
 

@@ -32,7 +32,12 @@ pub(crate) fn left<'a, C>(exercise: &'a Exercise, own: &[(&&Check<C>, &Outcome)]
 
 /// The state of an exercise: `right` only if every check passed.
 pub(crate) fn state<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> &'static str {
-    let words: BTreeSet<&str> = outcomes.map(word).collect();
+    worst(outcomes.map(word))
+}
+
+/// The state of an exercise whose checks have these states.
+pub fn worst<'a>(words: impl Iterator<Item = &'a str>) -> &'static str {
+    let words: BTreeSet<&str> = words.collect();
     ["wrong", "to do", "not run"]
         .into_iter()
         .find(|w| words.contains(w))

@@ -1,4 +1,4 @@
-//! Escapes text of students for terminals, spreadsheets, XML and HTML.
+//! Escapes text of students for terminals, spreadsheets and pages.
 
 /// Maximum characters shown of the report of one check; `grade.json` has all of it.
 pub const REPORT: usize = 12_000;
@@ -66,22 +66,6 @@ pub fn cell(raw: &str) -> String {
     }
 }
 
-/// Escapes text for XML and HTML, in elements and in quoted attributes.
-pub fn markup(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len() + 8);
-    for c in text(raw).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// Escapes one segment of the path of a URL.
 pub fn step(raw: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
@@ -132,7 +116,6 @@ mod tests {
             assert!(cell(formula).starts_with('\''), "{formula:?}: {}", cell(formula));
         }
         assert_eq!(cell("anna"), "anna");
-        assert_eq!(markup("<b a='\"'>&"), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
         assert_eq!(step("../ä b\"#?"), "..%2F%C3%A4%20b%22%23%3F");
     }
 

@@ -21,7 +21,6 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-pub use clean::markup;
 use grader::{grades::Grade, tell::Ink};
 use load::{Class, Entry, kept, mark, state};
 pub use roster::Roster;
@@ -167,7 +166,7 @@ fn text(class: &Class, format: Format, column: Option<&str>) -> Result<String> {
         Format::Csv => sheets::csv(class),
         Format::Moodle => sheets::moodle(class, column),
         Format::Canvas => sheets::canvas(class, column),
-        Format::Pages => Ok(page::class(class)),
+        Format::Pages => page::class(class),
         _ => json(class),
     }
 }
@@ -177,7 +176,7 @@ fn text(class: &Class, format: Format, column: Option<&str>) -> Result<String> {
 fn folder(class: &Class, out: &Path, format: Format, column: Option<&str>) -> Result<usize> {
     type Writer = fn(&Grade) -> Result<String>;
     let each: [(Format, &str, Writer); 3] = [
-        (Format::Pages, "grade.html", |grade| Ok(page::student(grade))),
+        (Format::Pages, "grade.html", page::student),
         (Format::Gradescope, "results.json", gradescope::results),
         (Format::Github, "classroom.json", classroom::results),
     ];

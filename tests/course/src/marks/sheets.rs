@@ -188,7 +188,7 @@ fn cells(submission: &str, known: &Student) -> [String; 6] {
     .map(clean::cell)
 }
 
-/// The feedback beside a mark, without markup, because Moodle would interpret it.
+/// The feedback beside a mark. Moodle interprets markup, so it is escaped.
 fn feedback(grade: &Grade) -> String {
     let mut parts = Vec::new();
     if grade.status != Status::Graded {
@@ -216,7 +216,12 @@ fn feedback(grade: &Grade) -> String {
         }
     }
     let text = clean::cut(&parts.join("; "), FEEDBACK);
-    clean::cell(&text.replace('<', "‹").replace('>', "›").replace('&', "+"))
+    clean::cell(
+        &text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;"),
+    )
 }
 
 /// For Canvas' Gradebook, Import: `Student`, `ID`, `SIS User ID`, `SIS Login ID`, `Section`, then a column per

@@ -32,7 +32,14 @@ pub fn table(class: &Class, ink: Ink) -> String {
             out.push_str(if ids.len() < 2 { "  " } else { " " });
         }
         out.push_str(&numbers(grade));
-        out.push_str(&format!("  {}\n", word(grade, ink)));
+        let word = word(grade);
+        let word = match word {
+            "full" => ink.green(word),
+            "part" => word.into(),
+            "stopped" => ink.yellow(word),
+            _ => ink.red(word),
+        };
+        out.push_str(&format!("  {word}\n"));
     }
     if shown && width > 0 {
         out.push_str(&ink.faint("\n+ right  x wrong  . to do  ? not run\n"));
@@ -46,7 +53,7 @@ pub fn table(class: &Class, ink: Ink) -> String {
             &ink.faint("? as penalty: lateness is unknown; the roster's column `submitted` sets it\n"),
         );
     }
-    out.push_str(&summary(class));
+    out.push_str(&format!("\n{}\n", summary(class)));
     out
 }
 
@@ -87,23 +94,31 @@ fn numbers(grade: &Grade) -> String {
     format!(" {points:>9}{late:>7}{:>7}", clean::points(mark))
 }
 
-fn word(grade: &Grade, ink: Ink) -> String {
+/// The state of a submission.
+pub fn word(grade: &Grade) -> &'static str {
     let stopped = grade.lessons.iter().any(|l| l.stopped.is_some());
     match grade.status {
-        Status::Graded if stopped => ink.yellow("stopped"),
-        Status::Graded if grade.of() > 0 && grade.points() == grade.of() => ink.green("full"),
-        Status::Graded => "part".into(),
-        Status::Unreadable => ink.red("no mark"),
-        Status::Refused => ink.red("refused"),
-        Status::NotGraded => ink.red("ungraded"),
+        Status::Graded if stopped => "stopped",
+        Status::Graded if grade.of() > 0 && grade.points() == grade.of() => "full",
+        Status::Graded => "part",
+        Status::Unreadable => "no mark",
+        Status::Refused => "refused",
+        Status::NotGraded => "ungraded",
     }
 }
 
-fn summary(class: &Class) -> String {
+/// The marks of a class, sorted.
+pub fn marks(class: &Class) -> Vec<f64> {
     let mut marks: Vec<f64> = class.entries.iter().filter_map(|e| mark(&e.grade)).collect();
     marks.sort_by(f64::total_cmp);
+    marks
+}
+
+/// The number of submissions, and the range of their marks.
+pub fn summary(class: &Class) -> String {
+    let marks = marks(class);
     let without = class.entries.len() - marks.len();
-    let mut out = format!("\n{}", clean::counted(class.entries.len(), "submission"));
+    let mut out = clean::counted(class.entries.len(), "submission");
     if let (Some(least), Some(most)) = (marks.first(), marks.last()) {
         let [least, middle, most] = [*least, median(&marks), *most].map(clean::points);
         out.push_str(&format!("; marks {least} to {most}, median {middle}"));
@@ -111,7 +126,7 @@ fn summary(class: &Class) -> String {
     if without > 0 {
         out.push_str(&format!("; {without} without a mark"));
     }
-    out + "\n"
+    out
 }
 
 /// Median of sorted numbers, 0 if there are none.

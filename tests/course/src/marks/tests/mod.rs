@@ -93,15 +93,15 @@ fn an_unknown_lateness_is_shown_and_costs_nothing() {
     for (format, text) in [
         ("moodle", sheets::moodle(&class, None).unwrap()),
         ("gradescope", gradescope::results(grade).unwrap()),
-        ("student", page::student(grade)),
-        ("class", page::class(&class)),
+        ("student", page::student(grade).unwrap()),
+        ("class", page::class(&class).unwrap()),
         ("table", table::table(&class, Ink { colour: false })),
     ] {
         assert!(text.contains("unknown"), "{format}: {text}");
     }
     for text in [
-        page::student(grade),
-        page::class(&class),
+        page::student(grade).unwrap(),
+        page::class(&class).unwrap(),
         table::table(&class, Ink { colour: false }),
     ] {
         assert!(text.contains("Ben Li"), "{text}");
@@ -126,7 +126,7 @@ fn a_damaged_grade_does_not_stop_the_others() {
     let row = rows.iter().find(|r| r["submission"] == "ben").unwrap();
     assert_eq!((&*row["status"], &*row["mark"]), ("not graded", ""));
     assert!(row["reason"].contains("is not a grade"), "{row:?}");
-    assert!(page::class(&class).contains("is not a grade"));
+    assert!(page::class(&class).unwrap().contains("is not a grade"));
     assert_eq!(Class::load(&dir.join("anna")).unwrap().entries.len(), 1);
     let empty = tempfile::tempdir().unwrap();
     assert!(Class::load(empty.path()).is_err());
@@ -252,6 +252,13 @@ fn moodle_and_canvas_get_the_columns_that_they_read() {
         moodle[1]["Feedback"].contains("1.4 wrong: stays finite for huge logits"),
         "{moodle:?}"
     );
+    let ben = class.entries.iter_mut().find(|e| e.folder == "ben").unwrap();
+    ben.grade.lessons[0].stopped = Some("expected `&[f32]`, found `Vec<f32>`".into());
+    let feedback = &records(&sheets::moodle(&class, None).unwrap())[1]["Feedback"];
+    assert!(
+        feedback.contains("`&amp;[f32]`, found `Vec&lt;f32&gt;`"),
+        "{feedback}"
+    );
     let text = sheets::canvas(&class, Some("Lesson 01 (4711)")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
@@ -305,8 +312,8 @@ fn penalties_are_computed_without_grading_again() {
 
 #[test]
 fn pages_show_hostile_text_as_text_and_stay_small() {
-    let student = page::student(&samples::hostile());
-    let index = page::class(&class());
+    let student = page::student(&samples::hostile()).unwrap();
+    let index = page::class(&class()).unwrap();
     for page in [&student, &index] {
         assert!(
             !page.contains("<img") && !page.contains("</script>&") && !page.contains("<b>6"),
