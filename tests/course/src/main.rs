@@ -95,7 +95,7 @@ enum Task {
     Marks(marks::Options),
     /// For instructors: certify that a student won all points of some lessons
     Certificate(certificate::Options),
-    /// Job scripts for a cluster with Slurm: render, check and submit the templates of slurm/
+    /// Job scripts for a cluster with Slurm, from the templates of slurm/
     #[command(subcommand)]
     Slurm(slurm::Task),
     /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
@@ -141,16 +141,13 @@ fn run(options: Options) -> Result<ExitCode> {
     let root = paths::root()
         .context("this is not the course's folder, nor a folder in it; change to it and try again")?;
     let ink = Ink::auto();
-    if let Some(Task::Slurm(task)) = &options.command {
-        return Ok(slurm::run(&root, task));
-    }
     let lessons = lessons::all(&root)?;
     match options.command {
         None => {
             let (progress, trouble) = Progress::look();
             print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
         }
-        Some(Task::Slurm(_)) => {}
+        Some(Task::Slurm(task)) => slurm::run(&root, &task)?,
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
         Some(Task::Check { what }) => return check(&root, &lessons, what),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),

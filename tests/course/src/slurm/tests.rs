@@ -1,21 +1,21 @@
 //! Tests of the templates without a Slurm.
 
-use std::{fs, path::Path, process::Command};
+use std::process::Command;
 
-use super::{site::Site, templates::*};
+use super::*;
 
 /// The project's templates for a site with these settings.
-fn scripts(settings: &str) -> Scripts {
+fn of_site(settings: &str) -> Scripts {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("site.toml");
     fs::write(&file, settings).unwrap();
     let slurm = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../slurm");
-    render(&slurm, &Site::load(&file).unwrap()).unwrap()
+    scripts(&slurm, &Site::load(&file).unwrap()).unwrap()
 }
 
 /// The requests of a script.
 fn requests(scripts: &Scripts, name: &str) -> Vec<String> {
-    let lines = one(scripts, name).unwrap().lines();
+    let lines = scripts[name].as_ref().unwrap().lines();
     lines
         .filter_map(|l| l.strip_prefix("#SBATCH --"))
         .map(str::to_owned)
@@ -24,7 +24,7 @@ fn requests(scripts: &Scripts, name: &str) -> Vec<String> {
 
 #[test]
 fn a_site_sets_the_requests_of_its_jobs() {
-    let all = scripts(
+    let all = of_site(
         "partition = 'work'\ngpu_partition = 'gpu'\naccount = 'course'\ncores = 6\nmemory_gib = 20\ngres = 'gpu:a100'\n\
          gpus_per_node = 4\nnodes = 3\nmargin = 90\nreservation = 'monday'\nmail = 'a@example.org'\nmig = 'gpu:1g.5gb'",
     );
@@ -60,7 +60,7 @@ fn a_site_sets_the_requests_of_its_jobs() {
 
 #[test]
 fn empty_settings_request_nothing() {
-    let all = scripts("");
+    let all = of_site("");
     let one = requests(&all, "train-gpu");
     for never in ["partition", "account", "qos", "mail", "reservation"] {
         assert!(!one.iter().any(|r| r.starts_with(never)), "{one:?}");
@@ -69,13 +69,8 @@ fn empty_settings_request_nothing() {
 
 #[test]
 fn a_template_that_a_site_cannot_have_says_which_setting_is_missing() {
-    let error = one(&scripts(""), "train-mig").unwrap_err().to_string();
-    assert!(
-        error.contains("train-mig: it needs the setting mig: the gres"),
-        "{error}"
-    );
-    let error = one(&scripts(""), "train_gpu").unwrap_err().to_string();
-    assert!(error.contains("nearest one is train-gpu"), "{error}");
+    let Lacking(why) = of_site("")["train-mig"].clone().unwrap_err();
+    assert!(why.contains("it needs the setting mig: the gres"), "{why}");
 }
 
 #[test]
@@ -92,7 +87,7 @@ fn an_error_of_a_template_names_its_file_and_line() {
         ("#!/bin/sh\n{% iff %}\n", "syntax error"),
     ] {
         fs::write(&file, text).unwrap();
-        let error = render(folder.path(), &site().unwrap()).unwrap_err().to_string();
+        let error = scripts(folder.path(), &site().unwrap()).unwrap_err().to_string();
         assert!(
             error.contains("own.sbatch.j2:2:") && error.contains(part),
             "{error}"
@@ -122,7 +117,7 @@ fn words_of_a_site_reach_bash_as_they_are() {
 
 #[test]
 fn every_script_sets_its_requests_first_and_stops_at_its_first_error() {
-    for (name, script) in scripts("gpus_per_node = 2\nmig = 'gpu:1g.5gb'\nmodules = ['gcc/13']") {
+    for (name, script) in of_site("gpus_per_node = 2\nmig = 'gpu:1g.5gb'\nmodules = ['gcc/13']") {
         let script = script.unwrap();
         let body: Vec<&str> = script
             .lines()
@@ -137,9 +132,9 @@ fn every_script_sets_its_requests_first_and_stops_at_its_first_error() {
 
 /// A script's output and exit code outside Slurm. With DRY it prints its commands only.
 fn dry_run(name: &str, folder: &Path, arguments: &[&str]) -> (String, Option<i32>) {
-    let all = scripts("gpus_per_node = 2\nmig = 'gpu:1g.5gb'");
+    let all = of_site("gpus_per_node = 2\nmig = 'gpu:1g.5gb'");
     let file = folder.join(format!("{name}.sbatch"));
-    fs::write(&file, one(&all, name).unwrap()).unwrap();
+    fs::write(&file, all[name].as_ref().unwrap()).unwrap();
     let mut command = Command::new("bash");
     command.arg(&file).args(arguments).current_dir(folder);
     for (variable, _) in std::env::vars_os() {

@@ -44,10 +44,7 @@ impl Cut {
             &TINY[..],
         ]
         .concat();
-        let job = cluster
-            .submit("train-gpu", &["--time=1", "--nodelist=node1"], &arguments)
-            .pop()
-            .unwrap();
+        let job = cluster.submit("train-gpu", &["--time=1", "--nodelist=node1"], &arguments);
         Self { job, epochs }
     }
 
@@ -137,10 +134,7 @@ pub fn node2_dies(cluster: &mut Cluster) {
         data.to_str().unwrap(),
     ];
     let arguments = [&arguments, &TINY[..]].concat();
-    let job = cluster
-        .submit("train-gpu", &["--nodelist=node2"], &arguments)
-        .pop()
-        .unwrap();
+    let job = cluster.submit("train-gpu", &["--nodelist=node2"], &arguments);
     cluster
         .slurm
         .wait("the first checkpoint", |_| run.join("last.safetensors").exists());

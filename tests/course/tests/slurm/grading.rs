@@ -37,12 +37,10 @@ impl Grading {
             fs::write(folder.join("lib.rs"), stubs.replace(todo, answer)).unwrap();
         }
         let [class, graded] = ["class", "graded"].map(|name| cluster.file(name).display().to_string());
-        let jobs = cluster.submit(
-            "grade",
-            &["--nodelist=node1"],
-            &[&class, &graded, "--lesson", "01", "--seconds", "10"],
-        );
-        let [array, merge] = jobs.try_into().unwrap();
+        let arguments = [&class, &graded, "--lesson", "01", "--seconds", "10"];
+        let array = cluster.submit("grade", &["--nodelist=node1"], &arguments);
+        let after = format!("--dependency=afterany:{array}");
+        let merge = cluster.submit("grade-merge", &["--nodelist=node1", &after], &arguments);
         Self { array, merge }
     }
 

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use crate::{Cluster, TINY, fixture::text, ranks::Ranks};
 
-/// `cargo course slurm check` passes, also with `sbatch --test-only`, because a Slurm answers.
+/// Bash, shellcheck and Slurm accept each script.
 pub fn all_pass_the_checks(cluster: &Cluster) {
     let user = text(&Command::new("id").arg("-un").output().unwrap());
     let reserve = format!(
@@ -13,14 +13,23 @@ pub fn all_pass_the_checks(cluster: &Cluster) {
     );
     let reserve: Vec<&str> = reserve.split(' ').collect();
     cluster.slurm.output("scontrol", &reserve);
-    let output = cluster.course(&["check"], "site.toml").output().unwrap();
-    let said = text(&output);
-    assert!(output.status.success(), "{said}");
-    for name in ["build", "train-gpus", "train-mig", "workshop"] {
-        let line = said.lines().find(|l| l.starts_with(&format!("{name} "))).unwrap();
-        assert!(line.contains("bash ok") && line.contains("sbatch ok"), "{line}");
+    let mut count = 0;
+    for script in fs::read_dir(cluster.file("jobs")).unwrap() {
+        let script = script.unwrap().path();
+        let mut sbatch = cluster.sbatch();
+        sbatch.arg("--test-only");
+        for (words, mut program) in [
+            (&["-n"][..], Command::new("bash")),
+            (&["--shell=bash"], Command::new("shellcheck")),
+            (&[], sbatch),
+        ] {
+            let output = program.args(words).arg(&script).output().unwrap();
+            let said = text(&output) + &String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{program:?}: {said}");
+        }
+        count += 1;
     }
-    println!("{said}");
+    assert!(count > 10, "{count}");
 }
 
 /// The jobs that need nothing of each other, by the name of their template.
@@ -53,7 +62,7 @@ impl Jobs {
         };
         let submit = |name: &str, arguments: &[String]| {
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            cluster.submit(name, &[], &words).pop().unwrap()
+            cluster.submit(name, &[], &words)
         };
         let monitored = submit("train-gpu", &train(&[&folder("monitored"), "--epochs", "1500"]));
         let sweep = cluster.file("rates.txt");

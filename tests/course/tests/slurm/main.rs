@@ -1,4 +1,4 @@
-//! `cargo course slurm` on a real Slurm: every template of `slurm/` is submitted and runs to its end, on CPUs.
+//! The job scripts of `cargo course slurm render` on a real Slurm: every template of `slurm/` is submitted and runs to its end, on CPUs.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -10,12 +10,17 @@ mod jobs;
 mod ranks;
 
 use std::{
+    env,
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use fixture::{Slurm, text};
+
+/// The folder of the scripts whose launcher is srun.
+const SRUN: &str = "jobs-srun";
 
 /// A Slurm with the settings of a site, the program canopy, and a tiny data set.
 struct Cluster {
@@ -45,8 +50,22 @@ impl Cluster {
              array_tasks = 3\ngres = 'gpu:card'\ngpus_per_node = 2\nmig = 'gpu:slice'\nbuild = []\ncanopy = '{canopy}'\n\
              scratch = '{at}/local'\nlogs = '{at}/logs'\n"
         );
-        fs::write(cluster.file("site.toml"), &site).unwrap();
-        fs::write(cluster.file("srun.toml"), site + "launcher = 'srun'\n").unwrap();
+        for (jobs, site) in [("jobs", site.clone()), (SRUN, site + "launcher = 'srun'\n")] {
+            let file = cluster.file(&format!("{jobs}.toml"));
+            fs::write(&file, site).unwrap();
+            let mut render = Command::new(env!("CARGO_BIN_EXE_course"));
+            render.args(["slurm", "render", "--site"]).arg(file).arg("--out");
+            let output = render
+                .arg(cluster.file(jobs))
+                .current_dir(root())
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
         let mut grow = Command::new(&cluster.canopy);
         grow.args(["data", "grow", "--trees", "60", "--points", "96", "--out"])
             .arg(cluster.file("forest"));
@@ -58,15 +77,16 @@ impl Cluster {
         self.slurm.path().join(name)
     }
 
-    /// `cargo course slurm` with the site's settings in a file, in the folder of the course.
-    fn course(&self, words: &[&str], site: &str) -> Command {
-        let mut command = self.slurm.command(env!("CARGO_BIN_EXE_course"));
-        command
-            .arg("slurm")
-            .args(words)
-            .arg("--site")
-            .arg(self.file(site));
+    /// `sbatch` in the folder of the course.
+    fn sbatch(&self) -> Command {
+        let mut command = self.slurm.command("sbatch");
         command.current_dir(root()).env("DEVICE", "cpu");
+        // With the variables of this test's package, cargo would build ring and its dependents again.
+        env::vars_os()
+            .filter_map(|(name, _)| of_this_package(name))
+            .for_each(|name| {
+                command.env_remove(name);
+            });
         // Open MPI refuses to start processes as root otherwise.
         command
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -79,22 +99,32 @@ impl Cluster {
         command
     }
 
-    /// Submits a template with options of sbatch and arguments; returns the numbers of its jobs.
-    fn submit(&self, name: &str, options: &[&str], arguments: &[&str]) -> Vec<String> {
-        let mut command = self.course(&["submit", name], "site.toml");
-        command.args(options.iter().map(|option| format!("--sbatch={option}")));
-        Self::submitted(name, command.env("CANOPY", &self.canopy), arguments)
+    /// Submits a template with options of sbatch and arguments; returns the number of its job.
+    fn submit(&self, name: &str, options: &[&str], arguments: &[&str]) -> String {
+        let mut command = self.sbatch();
+        command.env("CANOPY", &self.canopy).args(options);
+        Self::submitted(
+            &mut command,
+            &self.file(&format!("jobs/{name}.sbatch")),
+            arguments,
+        )
     }
 
-    /// Runs a command that submits a template, with the arguments of the job.
-    fn submitted(name: &str, command: &mut Command, arguments: &[&str]) -> Vec<String> {
-        let output = command.arg("--").args(arguments).output().unwrap();
+    /// Submits a script with the arguments of the job.
+    fn submitted(sbatch: &mut Command, script: &Path, arguments: &[&str]) -> String {
+        let output = sbatch
+            .arg("--parsable")
+            .arg(script)
+            .args(arguments)
+            .output()
+            .unwrap();
         assert!(
             output.status.success(),
-            "{name}: {}",
+            "{}: {}",
+            script.display(),
             String::from_utf8_lossy(&output.stderr)
         );
-        text(&output).split_whitespace().map(str::to_owned).collect()
+        text(&output).trim().to_owned()
     }
 
     /// The logs of a job, of all tasks of an array.
@@ -132,6 +162,12 @@ impl Cluster {
     }
 }
 
+/// The name of a variable about this test's package that cargo sets.
+fn of_this_package(name: OsString) -> Option<OsString> {
+    let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    name.to_str().is_some_and(of_package).then_some(name)
+}
+
 /// The program, built as `cargo build` builds it.
 fn canopy() -> PathBuf {
     let mut cargo = Command::new("cargo");
@@ -143,13 +179,11 @@ fn canopy() -> PathBuf {
         "canopy",
         "--message-format=json",
     ]);
-    // With the variables of this test's package, cargo would build ring and its dependents again.
-    for (name, _) in std::env::vars_os() {
-        let of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-        if name.to_str().is_some_and(of_package) {
+    env::vars_os()
+        .filter_map(|(name, _)| of_this_package(name))
+        .for_each(|name| {
             cargo.env_remove(name);
-        }
-    }
+        });
     let output = cargo.current_dir(root()).output().unwrap();
     assert!(
         output.status.success(),

@@ -11,18 +11,17 @@ use std::{
 };
 
 use crate::{
-    Cluster, TINY,
+    Cluster, SRUN, TINY,
     faults::{curve, weights},
     fixture::text,
 };
 
-/// A template, how many ranks it starts, and the site's settings, whose launcher is `mpirun` or `srun`.
+/// A template, how many ranks it starts, and the folder of its script, whose launcher is `mpirun` or `srun`.
 const JOBS: [(&str, usize, &str); 3] = [
-    ("train-gpus", 2, "site.toml"),
-    ("train-nodes", 4, "site.toml"),
+    ("train-gpus", 2, "jobs"),
+    ("train-nodes", 4, "jobs"),
     ("train-cpus", 4, SRUN),
 ];
-const SRUN: &str = "srun.toml";
 
 pub struct Ranks {
     /// Each job with its template and the number of its ranks.
@@ -39,10 +38,10 @@ impl Ranks {
             rank_printer(cluster)
         });
         let mut jobs = Vec::new();
-        for (name, ranks, site) in JOBS {
-            match missing(cluster, site) {
+        for (name, ranks, folder) in JOBS {
+            match missing(cluster, folder) {
                 Some(reason) => println!("{name}: not run, because {reason}"),
-                None => jobs.push((submit(cluster, name, site, &program), name, ranks)),
+                None => jobs.push((submit(cluster, name, folder, &program), name, ranks)),
             }
         }
         Self { jobs, trains }
@@ -75,8 +74,8 @@ impl Ranks {
 }
 
 /// What a launcher needs and this machine does not have.
-fn missing(cluster: &Cluster, site: &str) -> Option<String> {
-    if site == SRUN {
+fn missing(cluster: &Cluster, folder: &str) -> Option<String> {
+    if folder == SRUN {
         // Slurm prints the list to standard error.
         let list = cluster.slurm.command("srun").arg("--mpi=list").output().unwrap();
         let list = text(&list) + &String::from_utf8_lossy(&list.stderr);
@@ -88,18 +87,17 @@ fn missing(cluster: &Cluster, site: &str) -> Option<String> {
         .map(|error| format!("mpirun: {error} (apt-get install openmpi-bin)"))
 }
 
-fn submit(cluster: &Cluster, name: &str, site: &str, program: &Path) -> String {
+fn submit(cluster: &Cluster, name: &str, folder: &str, program: &Path) -> String {
     let (run, data) = (cluster.file(name), cluster.file("forest"));
     let own = ["--epochs", "2", "--batch", "8", "--data", data.to_str().unwrap()];
     let words = [&[run.to_str().unwrap()][..], &own, &TINY[2..]].concat();
-    let mut command = cluster.course(&["submit", name], site);
-    if site == SRUN {
+    let mut command = cluster.sbatch();
+    if folder == SRUN {
         // The site's slurm.conf has no MpiDefault.
         command.env("SLURM_MPI_TYPE", "pmix");
     }
-    Cluster::submitted(name, command.env("CANOPY", program), &words)
-        .pop()
-        .unwrap()
+    let script = cluster.file(&format!("{folder}/{name}.sbatch"));
+    Cluster::submitted(command.env("CANOPY", program), &script, &words)
 }
 
 fn rank_printer(cluster: &Cluster) -> PathBuf {
