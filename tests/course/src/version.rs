@@ -10,16 +10,23 @@ use grader::grades::Course;
 
 use crate::submission::{digest, sha256};
 
-/// Version and digest of the course in `root`. The digest covers lessons, solutions, grader, `cargo course` and the
-/// `Cargo.toml` files of the exercises, but neither what students write nor build outputs.
+/// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the versions
+/// of the dependencies and the `Cargo.toml` files of the exercises, but neither what students write nor build outputs.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
 pub fn course(root: &Path) -> Result<Course> {
-    let mut paths = Vec::new();
+    let files = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "data/Cargo.toml",
+        "solutions/Cargo.toml",
+    ];
+    let mut paths = files.map(|file| root.join(file)).to_vec();
     for folder in [
         "lessons",
-        "solutions",
+        "data/src",
+        "solutions/src",
         "tests/course",
         "tests/grader",
         "tests/recorded_group",
@@ -85,7 +92,11 @@ mod tests {
     fn the_digest_changes_with_what_marks_depend_on_and_with_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        for path in [
+        let counted = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "data/Cargo.toml",
+            "data/src/split/groups.rs",
             "lessons/lesson01/lesson.toml",
             "solutions/Cargo.toml",
             "solutions/src/lib.rs",
@@ -94,7 +105,8 @@ mod tests {
             "tests/grader/src/lib.rs",
             "tests/recorded_group/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
-        ] {
+        ];
+        for path in counted {
             put(root, path, "one");
         }
         let first = course(root).unwrap();
@@ -103,16 +115,9 @@ mod tests {
         put(root, "solutions/target/debug/x", "built");
         put(root, "lessons/.cache/x", "hidden");
         assert_eq!(course(root).unwrap(), first);
-        for path in [
-            "lessons/lesson01/lesson.toml",
-            "solutions/Cargo.toml",
-            "solutions/src/lib.rs",
-            "solutions/src/target/mod.rs",
-            "tests/course/src/main.rs",
-            "tests/grader/src/lib.rs",
-            "tests/recorded_group/src/lib.rs",
-            "exercises/lesson01/Cargo.toml",
-        ] {
+        put(root, "solutions/results/idtrees.md", "text");
+        assert_eq!(course(root).unwrap(), first);
+        for path in counted {
             put(root, path, "two");
             assert_ne!(course(root).unwrap(), first, "{path}");
             put(root, path, "one");

@@ -21,11 +21,11 @@ pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
             .filter(|c| c.exercise == exercise.id)
             .collect();
         let _ = writeln!(out, "### {} {}\n", exercise.id, exercise.title);
-        let heads: Vec<String> = checks.iter().map(|c| c.sentence()).collect();
+        let heads: Vec<String> = checks.iter().map(|c| cell(&c.sentence())).collect();
         let _ = writeln!(out, "| known mistake | {} |", heads.join(" | "));
         let _ = writeln!(out, "|---|{}", ":-:|".repeat(checks.len()));
         for mistake in lesson.mistakes().filter(|m| m.exercise == exercise.id) {
-            let _ = write!(out, "| {} |", mistake.cause);
+            let _ = write!(out, "| {} |", cell(mistake.cause));
             for check in &checks {
                 let outcome = run(
                     &check.full_name(),
@@ -46,4 +46,17 @@ pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
         out.push('\n');
     }
     Ok(out)
+}
+
+/// A cell of a Markdown table, which `|` would end.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_bar_does_not_end_a_cell() {
+        assert_eq!(super::cell("`|x|` is not taken"), "`\\|x\\|` is not taken");
+    }
 }

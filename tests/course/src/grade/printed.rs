@@ -98,10 +98,11 @@ fn remarks(all: &[Submission], done: &BTreeMap<String, Done>) -> String {
 
 fn state(grade: &Grade, ink: Ink) -> (String, String) {
     let points = format!("{} of {}", grade.points(), grade.of());
-    let stopped = grade.lessons.iter().find_map(|l| l.stopped.as_ref());
+    let mut lessons = grade.lessons.iter();
+    let stopped = lessons.find_map(|l| Some(format!("{}: {}", l.lesson, l.stopped.as_ref()?)));
     match (grade.status, stopped) {
         (Status::Graded, None) => (points, ink.green("graded")),
-        (Status::Graded, Some(why)) => (points, ink.yellow(&cut(why, 27))),
+        (Status::Graded, Some(why)) => (points, ink.yellow(&cut(&why, 27))),
         (Status::Unreadable, _) => (String::new(), ink.red("could not be read")),
         (Status::Refused, _) => (String::new(), ink.red("refused")),
         (Status::NotGraded, _) => {
