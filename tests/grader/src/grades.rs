@@ -72,19 +72,6 @@ pub struct Student {
     pub canvas: String,
     /// Canvas' section.
     pub section: String,
-    /// The members, if a group handed it in. Then `name` has all their names, and the other fields are empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub group: Vec<Student>,
-}
-
-impl Student {
-    /// The members of the group, or the one student.
-    pub fn each(&self) -> &[Self] {
-        match &self.group[..] {
-            [] => std::slice::from_ref(self),
-            group => group,
-        }
-    }
 }
 
 /// Which course it was graded against.

@@ -27,12 +27,12 @@ use super::{
     Options,
     build::Toolchain,
     caught::caught,
-    named::{Submission, submissions},
     one::Bench,
     part, printed,
     run::STOP,
     sandbox::{Limits, Sandbox},
     sources::Taken,
+    submissions::{Submission, submissions},
     tree::Tree,
 };
 use crate::{lessons, marks, version};
@@ -47,10 +47,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     if lock.try_lock().is_err() {
         bail!("another run is grading into {}", out.display());
     }
-    let unpacked = part::own(options.part, &out, ".unpacked");
-    let _ = fs::remove_dir_all(&unpacked);
     let mut skipped = BTreeSet::new();
-    let all = submissions(&options.submissions, &out, &unpacked, &mut skipped)?;
+    let all = submissions(&options.submissions, &out, &mut skipped)?;
     let all = part::of(options.part, all);
     for line in skipped {
         eprintln!("skipped: {}", marks::clean::line(&line));
@@ -69,9 +67,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         all.div_ceil(2)
     });
     let done = run_all(&bench, &all, &out, &roster, &options.again, jobs.clamp(1, 64));
-    for folder in [&bench.work, &unpacked] {
-        let _ = fs::remove_dir_all(folder);
-    }
+    let _ = fs::remove_dir_all(&bench.work);
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
     }
@@ -285,7 +281,7 @@ fn not_graded(
 fn begun(bench: &Bench, one: &Submission, roster: &marks::Roster) -> (Grade, Option<Taken>) {
     let (mut grade, taken) = bench.begin(one);
     let dated = taken.as_ref().and_then(|t| t.dated(bench.clock));
-    one.sign(&mut grade, dated, bench.clock);
+    one.sign(&mut grade, dated);
     roster.sign(&mut grade);
     late::settle(&mut grade, bench.late.as_ref().zip(bench.due));
     (grade, taken)

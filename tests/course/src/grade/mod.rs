@@ -3,11 +3,7 @@
 #[cfg(target_os = "linux")]
 mod answer;
 #[cfg(target_os = "linux")]
-mod archive;
-#[cfg(target_os = "linux")]
 mod build;
-#[cfg(target_os = "linux")]
-mod bundle;
 #[cfg(target_os = "linux")]
 mod caught;
 #[cfg(target_os = "linux")]
@@ -15,19 +11,11 @@ mod class;
 #[cfg(target_os = "linux")]
 mod linked;
 #[cfg(target_os = "linux")]
-mod named;
-#[cfg(target_os = "linux")]
 mod one;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only grading calls it"))]
 mod part;
 #[cfg(target_os = "linux")]
-mod placed;
-#[cfg(target_os = "linux")]
-mod platform;
-#[cfg(target_os = "linux")]
 mod printed;
-#[cfg(target_os = "linux")]
-mod reader;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -35,9 +23,9 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
-mod skipped;
-#[cfg(target_os = "linux")]
 mod sources;
+#[cfg(target_os = "linux")]
+mod submissions;
 #[cfg(target_os = "linux")]
 mod tree;
 
@@ -57,7 +45,7 @@ use crate::late::{Policy, duration, instant};
     cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10%/day --grace 15m\n\n\
     Exit codes: 0 all graded, 1 some not graded, 2 grading could not start.")]
 pub struct Options {
-    /// Submissions (folders, .tar, .tar.gz, .tgz, .zip), folders of them, or a platform's download of them
+    /// Archives that `cargo course pack` wrote, their folders, or folders of these
     #[arg(required = true)]
     pub submissions: Vec<PathBuf>,
     /// Folder for the grades: OUT/SUBMISSION/grade.json
@@ -113,9 +101,9 @@ pub struct Options {
 /// Source of the time of submission.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Clock {
-    /// Only the roster and the platform's own data
-    Platform,
-    /// Also the time that `cargo course pack` wrote, and the dates within the archive: those of the student's clock
+    /// Only the roster
+    Roster,
+    /// The roster, or the time that `cargo course pack` wrote: that of the student's clock
     Packed,
     /// The dates of the files, if nothing has unpacked or copied them since
     File,

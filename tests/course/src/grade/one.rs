@@ -25,10 +25,10 @@ use super::{
     answer::{Checks, Word},
     build::Toolchain,
     linked::Linked,
-    named::Submission,
     run::STOP,
     sandbox::{Limits, Sandbox},
-    sources::{Rejected, Taken},
+    sources::{Rejected, Taken, take},
+    submissions::Submission,
     tree::Tree,
 };
 
@@ -124,11 +124,7 @@ impl Bench {
             seconds: 0.0,
             sandbox: Report::default(),
         };
-        let lesson = match &self.wanted[..] {
-            [one] => Some(one.as_str()),
-            _ => None,
-        };
-        match submission.take(lesson) {
+        match take(&submission.path) {
             Ok(taken) => {
                 grade.digest = taken.digest();
                 grade.left_out = taken.left_out.clone();

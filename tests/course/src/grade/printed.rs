@@ -7,7 +7,7 @@ use grader::{
     tell::{Ink, wrap},
 };
 
-use super::{class::Done, named::Submission};
+use super::{class::Done, submissions::Submission};
 use crate::marks;
 
 /// The table and the remarks, within 80 columns.

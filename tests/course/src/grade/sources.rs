@@ -1,9 +1,28 @@
-//! The files that are taken from a submission: the Rust sources of the lessons, and nothing else.
+//! Takes the files of a submission: an archive that `cargo course pack` wrote, or the folder that it unpacks to. Only the Rust
+//! sources of the exercises are taken. An archive is not trusted: sizes are counted while it is read, and nothing is unpacked.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::Path,
+    time::UNIX_EPOCH,
+};
 
-use super::{Clock, archive::TooMuch, caught::caught, named::Submission, reader::Reader};
-use crate::submission::{digest, sha256};
+use tar::EntryType;
+
+use super::{Clock, caught::caught};
+use crate::{
+    late::instant,
+    marks::clean,
+    submission::{ALL_BYTES, FILE_BYTES, FILES, Submission as Paper, digest, sha256},
+};
+
+/// Maximum size of the unpacked content of an archive in bytes, and maximum number of left-out entries that are listed.
+const UNPACKED: u64 = 256 << 20;
+const LISTED: usize = 50;
+/// How many folders may enclose the exercises in a folder.
+const DEEP: usize = 4;
 
 /// The files of a lesson by their path below `src`.
 pub type Files = BTreeMap<String, String>;
@@ -15,13 +34,17 @@ pub struct Taken {
     pub lessons: BTreeMap<String, Files>,
     /// What was not taken, and why.
     pub left_out: Vec<String>,
-    /// Times in seconds since 1970, as far as they are known: from the platform, from `submission.toml`, of the newest
-    /// source in an archive, of the newest file.
-    pub times: [Option<u64>; 4],
+    /// When it was packed, by the student's clock, in seconds since 1970.
+    packed: Option<u64>,
+    /// The date of the newest file.
+    newest: Option<u64>,
+    more_left_out: usize,
+    files: usize,
+    bytes: u64,
 }
 
 /// Why nothing was taken.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Rejected {
     /// It is damaged, or contains nothing to grade.
     Unreadable(String),
@@ -29,66 +52,411 @@ pub enum Rejected {
     Refused(String),
 }
 
-impl Submission {
-    /// Takes the files that may be taken. `lesson` is the lesson of files that do not name theirs.
-    ///
-    /// # Errors
-    /// Returns why there is nothing to grade.
-    pub fn take(&self, lesson: Option<&str>) -> Result<Taken, Rejected> {
-        let mut reader = Reader::default();
-        for path in &self.paths {
-            if let Err(error) = caught(|| reader.path(path, self.paths.len() > 1)) {
-                return Err(match error.is::<TooMuch>() {
-                    true => Rejected::Refused(error.to_string()),
-                    false => Rejected::Unreadable(unreadable(&format!("{error:#}"))),
-                });
-            }
-        }
-        let taken = reader.bundles.choose(lesson);
-        let mut taken = taken.map_err(|why| Rejected::Unreadable(unreadable(&why)))?;
-        (taken.times[0], taken.times[3]) = (self.time, reader.changed);
-        Ok(taken)
+impl From<io::Error> for Rejected {
+    fn from(error: io::Error) -> Self {
+        unreadable(&error.to_string())
     }
 }
 
-fn unreadable(why: &str) -> String {
-    format!("could not be read, because {why}")
+fn unreadable(why: &str) -> Rejected {
+    Rejected::Unreadable(format!("could not be read, because {}", clean::line(why)))
+}
+
+/// Whether a folder contains `exercises`, as the course and an unpacked archive do.
+pub fn is_layout(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join("exercises")).is_ok_and(|meta| meta.is_dir())
+}
+
+/// Takes the files that may be taken from an archive or a folder. A folder without `exercises` may contain one archive, or one
+/// folder with them.
+///
+/// # Errors
+/// Returns why there is nothing to grade.
+pub fn take(path: &Path) -> Result<Taken, Rejected> {
+    let read = || {
+        let mut taken = Taken::default();
+        Ok(taken.read(path, DEEP).map(|()| taken))
+    };
+    let mut taken = caught(read).unwrap_or_else(|panic| Err(unreadable(&panic.to_string())))?;
+    if taken.lessons.is_empty() {
+        let why = "there is no exercises/lessonNN/src/lib.rs in it; hand in the file that `cargo course pack` writes";
+        let first = taken.left_out.iter().take(3).map(|line| format!("; {line}"));
+        return Err(unreadable(&(why.to_owned() + &first.collect::<String>())));
+    }
+    if taken.more_left_out > 0 {
+        taken.left_out.push(format!("and {} more", taken.more_left_out));
+    }
+    Ok(taken)
 }
 
 impl Taken {
+    fn read(&mut self, path: &Path, deep: usize) -> Result<(), Rejected> {
+        let meta = fs::symlink_metadata(path)?;
+        if meta.is_file() {
+            self.date(&meta);
+            return self.archive(BufReader::new(File::open(path)?));
+        }
+        if !meta.is_dir() {
+            return Err(unreadable("it is neither a folder nor a file"));
+        }
+        if is_layout(path) {
+            self.offer_file(path, "submission.toml")?;
+            return self.folder(path, "exercises");
+        }
+        let entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
+        let hidden = |e: &fs::DirEntry| e.file_name().to_string_lossy().starts_with(['.', '_']);
+        let mut visible = entries.iter().filter(|e| !hidden(e));
+        match (visible.next(), visible.next()) {
+            (Some(only), None) if deep > 0 => self.read(&only.path(), deep - 1),
+            // The caller says what is missing.
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads what is below `within` in the folder `root`.
+    fn folder(&mut self, root: &Path, within: &str) -> Result<(), Rejected> {
+        let mut entries: Vec<_> = fs::read_dir(root.join(within))?.collect::<io::Result<_>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{within}/{name}");
+            let built = name == "target" && !within.contains("/src");
+            if !entry.file_type()?.is_dir() {
+                self.offer_file(root, &path)?;
+            } else if name.starts_with('.') || built || path.matches('/').count() > 8 {
+                self.leave_out(&path, "not read");
+            } else {
+                self.folder(root, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the entry `path` of a folder, if it is a file.
+    fn offer_file(&mut self, root: &Path, path: &str) -> Result<(), Rejected> {
+        let file = root.join(path);
+        match fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(meta) if meta.is_file() => {
+                self.date(&meta);
+                self.offer(path, File::open(file)?)
+            }
+            meta => {
+                let why = if meta?.is_symlink() {
+                    "a link"
+                } else {
+                    "not a plain file"
+                };
+                self.leave_out(path, why);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads an archive. Its first bytes say whether it is compressed: some browsers unpack `.tar.gz` to a tar of the same name.
+    fn archive(&mut self, mut from: impl BufRead) -> Result<(), Rejected> {
+        let tar: Box<dyn Read> = match from.fill_buf()? {
+            [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(from)),
+            head if head.get(257..262) == Some(b"ustar") => Box::new(from),
+            _ => {
+                return Err(unreadable(
+                    "it is not a .tar.gz; hand in the file that `cargo course pack` writes",
+                ));
+            }
+        };
+        let mut archive = tar::Archive::new(tar.take(UNPACKED));
+        let read = self.entries(&mut archive);
+        if archive.into_inner().limit() == 0 {
+            let most = UNPACKED >> 20;
+            return Err(Rejected::Refused(format!("it unpacks to more than {most} MiB")));
+        }
+        read.map_err(|why| match why {
+            Rejected::Unreadable(why) => Rejected::Unreadable(format!("{why} (the archive is damaged)")),
+            refused => refused,
+        })
+    }
+
+    fn entries(&mut self, archive: &mut tar::Archive<impl Read>) -> Result<(), Rejected> {
+        for entry in archive.entries()? {
+            let entry = entry?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            match entry.header().entry_type() {
+                EntryType::Regular | EntryType::Continuous => self.offer(&path, entry)?,
+                EntryType::Directory | EntryType::XGlobalHeader => {}
+                EntryType::Symlink | EntryType::Link => self.leave_out(&path, "a link"),
+                _ => self.leave_out(&path, "not a plain file"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file, or leaves it out.
+    fn offer(&mut self, path: &str, content: impl Read) -> Result<(), Rejected> {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let place = match path {
+            "submission.toml" => None,
+            _ => match placed(path) {
+                Ok(place) => Some(place),
+                Err(why) => {
+                    self.leave_out(path, why);
+                    return Ok(());
+                }
+            },
+        };
+        let mut bytes = Vec::new();
+        content.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        self.files += 1;
+        self.bytes += bytes.len() as u64;
+        // `submission.toml` is one more.
+        if self.files > FILES + 1 || self.bytes > ALL_BYTES {
+            let most = ALL_BYTES >> 20;
+            return Err(Rejected::Refused(format!(
+                "it has more than {FILES} Rust files, or more than {most} MiB of them"
+            )));
+        }
+        let text = match String::from_utf8(bytes) {
+            Ok(text) if text.len() as u64 <= FILE_BYTES => text,
+            Ok(_) => {
+                self.leave_out(path, "it is larger than 1 MiB");
+                return Ok(());
+            }
+            Err(_) => {
+                self.leave_out(path, "it is not UTF-8 text");
+                return Ok(());
+            }
+        };
+        let Some((lesson, file)) = place else {
+            let paper: Option<Paper> = toml::from_str(&text).ok();
+            self.packed = paper.and_then(|p| instant(&p.packed).ok());
+            return Ok(());
+        };
+        match self
+            .lessons
+            .entry(lesson.to_owned())
+            .or_default()
+            .entry(file.to_owned())
+        {
+            Entry::Vacant(free) => {
+                free.insert(text);
+            }
+            Entry::Occupied(_) => self.leave_out(path, "it occurs twice; the first one counts"),
+        }
+        Ok(())
+    }
+
+    /// Leaves an entry out, which is reported once.
+    fn leave_out(&mut self, path: &str, why: &str) {
+        let line = format!("{}: {why}", clean::cut(path, 200));
+        if self.left_out.len() >= LISTED {
+            self.more_left_out += 1;
+        } else if !self.left_out.contains(&line) {
+            self.left_out.push(line);
+        }
+    }
+
+    fn date(&mut self, meta: &fs::Metadata) {
+        let changed = meta
+            .modified()
+            .ok()
+            .and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        self.newest = self.newest.max(changed.map(|t| t.as_secs()));
+    }
+
     /// SHA-256 of all files that were taken, as `cargo course pack` computes it.
     pub fn digest(&self) -> String {
         let mut files = Vec::new();
         for (lesson, texts) in &self.lessons {
-            let sum = |(path, text): (&String, &String)| {
+            files.extend(texts.iter().map(|(path, text)| {
                 (
                     format!("exercises/lesson{lesson}/src/{path}"),
                     sha256(text.as_bytes()),
                 )
-            };
-            files.extend(texts.iter().map(sum));
+            }));
         }
         digest(files.iter().map(|(path, sum)| (&**path, &**sum)))
     }
 
     /// When it was handed in, and the source of that time.
     pub fn dated(&self, clock: Clock) -> Option<(u64, &'static str)> {
-        let [platform, packed, archive, file] = self.times;
-        let all = [
-            (platform, "the platform"),
-            (packed, "the student's clock when it was packed"),
-            (archive, "the newest file in the archive"),
-            (file, "the date of the file"),
-        ];
-        let may = match clock {
-            Clock::Platform => &all[..1],
-            Clock::Packed => &all[..3],
-            Clock::File => &all[3..],
-        };
-        may.iter().find_map(|(time, whose)| Some(((*time)?, *whose)))
+        match clock {
+            Clock::Roster => None,
+            Clock::Packed => Some((self.packed?, "the student's clock when it was packed")),
+            Clock::File => Some((self.newest?, "the date of the file")),
+        }
+    }
+}
+
+/// The lesson of a file, and its path below `src`.
+///
+/// # Errors
+/// Returns why it is left out.
+fn placed(path: &str) -> Result<(&str, &str), &'static str> {
+    let place = path
+        .strip_prefix("exercises/lesson")
+        .and_then(|rest| rest.split_once("/src/"));
+    let two_digits = |lesson: &str| lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
+    match place {
+        Some((lesson, file)) if two_digits(lesson) && file.ends_with(".rs") => {
+            let plain = |part: &str| {
+                !["", ".", ".."].contains(&part)
+                    && part
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c))
+            };
+            match () {
+                () if !file.split('/').all(plain) => Err("its name is odd: no module has such a name"),
+                () if file == "main.rs" || file.starts_with("bin/") => {
+                    Err("only modules of a library are taken")
+                }
+                () => Ok((lesson, file)),
+            }
+        }
+        _ => Err("only exercises/lessonNN/src/**.rs is taken"),
     }
 }
 
 #[cfg(test)]
-#[path = "tests/sources.rs"]
-mod tests;
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    const SOURCE: &str = "exercises/lesson01/src/lib.rs";
+    const PAPER: &str = "schema = 1\npacked = \"2026-11-20T22:00:00Z\"\nrustc = \"\"\ndigest = \"\"\n[course]\nversion = \"\"\ndigest = \"\"\n";
+
+    fn tarred(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (path, text) in files {
+            let mut head = tar::Header::new_ustar();
+            head.set_size(text.len() as u64);
+            tar.append_data(&mut head, path, text.as_bytes()).unwrap();
+        }
+        tar.into_inner().unwrap()
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    /// What is taken of a folder with these files.
+    fn of_folder(files: &[(&str, &[u8])]) -> Result<Taken, Rejected> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        take(dir.path())
+    }
+
+    fn lessons(taken: &Taken) -> Vec<String> {
+        let files = taken.lessons.iter().map(|(l, f)| {
+            let paths: Vec<&str> = f.keys().map(String::as_str).collect();
+            format!("{l} {}", paths.join(" "))
+        });
+        files.collect()
+    }
+
+    #[test]
+    fn archives_and_folders_are_read() {
+        let tar = tarred(&[
+            ("submission.toml", PAPER),
+            (SOURCE, "// one"),
+            ("./exercises/lesson02/src/a/b.rs", ""),
+        ]);
+        let tar_gz = gzipped(&tar);
+        let unpacked: [(&str, &[u8]); 3] = [
+            ("submission.toml", PAPER.as_bytes()),
+            (SOURCE, b"// one"),
+            ("exercises/lesson02/src/a/b.rs", b""),
+        ];
+        let within = unpacked.map(|(path, text)| (format!("a/{path}"), text));
+        let within = [0, 1, 2].map(|i| (&*within[i].0, within[i].1));
+        for files in [
+            &unpacked[..],
+            &within,
+            &[("submission (1).tar.gz", &tar_gz)],
+            &[("x/y/submission.tar.gz", &tar_gz), (".DS_Store", b"")],
+            &[("submission.tar", &tar)],
+        ] {
+            let taken = of_folder(files).unwrap();
+            assert_eq!(lessons(&taken), ["01 lib.rs", "02 a/b.rs"]);
+            assert_eq!(taken.left_out, [] as [&str; 0]);
+            let (time, _) = taken.dated(Clock::Packed).unwrap();
+            assert_eq!(Some(time), instant("2026-11-20T22:00:00Z").ok());
+            assert!(taken.dated(Clock::File).is_some() && taken.dated(Clock::Roster).is_none());
+            assert_eq!(taken.digest(), of_folder(&unpacked).unwrap().digest());
+        }
+    }
+
+    #[test]
+    fn nothing_but_sources_is_taken() {
+        for path in [
+            "lessons/lesson01/src/lib.rs",
+            "ada/exercises/lesson01/src/lib.rs",
+            "exercises/lesson01/src/../x.rs",
+            "/exercises/lesson01/src/lib.rs",
+            "exercises//lesson01/src/lib.rs",
+            "exercises/lesson01/src//x.rs",
+            "exercises/lesson01/src/bin/x.rs",
+            "exercises/lesson01/src/main.rs",
+            "exercises/lesson01/src/x.txt",
+            "exercises/lesson01/build.rs",
+            "exercises/lesson1/src/x.rs",
+            "exercises/lesson01/src/li\u{0}b.rs",
+            "",
+        ] {
+            assert!(placed(path).is_err(), "{path:?}");
+        }
+        let taken = of_folder(&[
+            (SOURCE, b""),
+            ("exercises/lesson01/Cargo.toml", b""),
+            ("exercises/lesson01/.cargo/config.toml", b""),
+            ("exercises/lesson01/target/x.rs", b""),
+            ("exercises/lesson01/src/odd.rs", b"\xff"),
+            ("lessons/x", b""),
+        ]);
+        let left_out = taken.unwrap().left_out;
+        let names: Vec<&str> = left_out.iter().map(|l| l.rsplit('/').next().unwrap()).collect();
+        let taken = "only exercises/lessonNN/src/**.rs is taken"
+            .rsplit('/')
+            .next()
+            .unwrap();
+        assert_eq!(
+            names,
+            [
+                ".cargo: not read",
+                taken,
+                "odd.rs: it is not UTF-8 text",
+                "target: not read"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_why() {
+        let whole = gzipped(&tarred(&[(SOURCE, &"// a line\n".repeat(1000))]));
+        let cut = &whole[..whole.len() / 2];
+        let many: Vec<(String, &[u8])> = (0..66)
+            .map(|i| (format!("exercises/lesson01/src/m{i}.rs"), &b""[..]))
+            .collect();
+        let many: Vec<(&str, &[u8])> = many.iter().map(|(path, text)| (&**path, *text)).collect();
+        for (files, why) in [
+            (&[("x.tar.gz", cut)][..], "the archive is damaged"),
+            (&[("x.zip", b"PK\x03\x04")], "cargo course pack"),
+            (&[("notes.txt", b""), ("more.txt", b"")], "cargo course pack"),
+            (
+                &[("exercises/lesson01/lib.rs", b"")],
+                "exercises/lesson01/lib.rs: only",
+            ),
+            (&many, "more than 64 Rust files"),
+        ] {
+            let (Rejected::Unreadable(text) | Rejected::Refused(text)) = of_folder(files).unwrap_err();
+            assert!(text.contains(why), "{text}");
+        }
+    }
+}

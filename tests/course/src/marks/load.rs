@@ -3,15 +3,15 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use grader::grades::{ExerciseGrade, Grade, SCHEMA, Status, Student};
+use grader::grades::{ExerciseGrade, Grade, SCHEMA, Status};
 
 /// A grade, and the name of the folder that it was read from.
 pub struct Entry {
     pub folder: String,
     pub grade: Grade,
-    /// The students for whom the exports for platforms have a row. A roster removes those that it does not contain, because
-    /// a platform rejects or misassigns rows of unknown students.
-    pub listed: Vec<Student>,
+    /// Whether the exports for platforms have a row for the student: not if a roster does not contain them, because a
+    /// platform rejects or misassigns rows of unknown students.
+    pub listed: bool,
 }
 
 /// All submissions of a folder, ordered by the student's name.
@@ -70,11 +70,10 @@ impl Class {
                 ..Grade::default()
             }
         });
-        let listed = grade.origin.student.each().to_vec();
         self.entries.push(Entry {
             folder,
             grade,
-            listed,
+            listed: true,
         });
     }
 

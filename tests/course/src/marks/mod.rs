@@ -215,8 +215,7 @@ fn folder(class: &Class, out: &Path, format: Format, column: Option<&str>) -> Re
 /// Computes lateness from the options, with the times of the roster if it has them.
 fn recount(class: &mut Class, roster: &Roster, options: &Options) -> Result<()> {
     for entry in &mut class.entries {
-        roster.sign(&mut entry.grade);
-        entry.listed = roster.listed(&entry.grade);
+        entry.listed = roster.sign(&mut entry.grade);
     }
     let (Some(due), Some(mut policy)) = (&options.due, options.late) else {
         return Ok(());

@@ -141,7 +141,6 @@ impl Roster {
                 login,
                 canvas,
                 section,
-                group: Vec::new(),
             };
             rows.push(Row {
                 submission,
@@ -158,64 +157,37 @@ impl Roster {
         self.rows.is_empty()
     }
 
-    /// The row of a student of a submission: by the submission's name, or by what its platform says about the student. A
-    /// name must match one row only.
-    fn row(&self, grade: &Grade, said: &Student) -> Option<&Row> {
-        let alone = grade.origin.student.group.is_empty();
+    /// The row of a submission: by its name, or by what its platform says about the student. A name must match one row only.
+    fn row(&self, grade: &Grade) -> Option<&Row> {
+        let said = &grade.origin.student;
         let same = |a: &str, b: &str| !a.is_empty() && a.eq_ignore_ascii_case(b);
-        let by_submission = |r: &&Row| alone && r.submission == grade.submission;
         let rules: [fn(&Student) -> &str; 4] = [|s| &s.canvas, |s| &s.login, |s| &s.email, |s| &s.id];
         let by =
             |field: fn(&Student) -> &str| self.rows.iter().find(|r| same(field(&r.student), field(said)));
-        let found = self
-            .rows
-            .iter()
-            .find(by_submission)
-            .or_else(|| rules.into_iter().find_map(by));
-        found.or_else(|| {
+        let mut rows = self.rows.iter();
+        let found = rows.find(|r| r.submission == grade.submission);
+        found.or_else(|| rules.into_iter().find_map(by)).or_else(|| {
             let keys = keys(&said.name);
-            let mut named = self
-                .rows
-                .iter()
+            let mut rows = self.rows.iter();
+            let mut named = rows
+                .by_ref()
                 .filter(|r| !keys.is_disjoint(&self::keys(&r.student.name)));
             named.next().filter(|_| named.next().is_none())
         })
     }
 
-    /// Fills in the students of the grade from the roster.
-    pub fn sign(&self, grade: &mut Grade) {
-        let rows: Vec<Option<&Row>> = self.rows_of(grade).collect();
-        let student = &mut grade.origin.student;
-        let each = match student.group.is_empty() {
-            true => std::slice::from_mut(student),
-            false => &mut student.group[..],
+    /// Fills in the student of the grade from the roster. Returns whether the roster contains the student; if it is empty, it
+    /// contains all.
+    pub fn sign(&self, grade: &mut Grade) -> bool {
+        let Some(row) = self.row(grade) else {
+            return self.is_empty();
         };
-        for (said, row) in each.iter_mut().zip(&rows) {
-            row.iter().for_each(|row| complete(said, &row.student));
-        }
-        let named = self.rows.iter().find(|r| r.submission == grade.submission);
-        if let Some(time) = rows
-            .into_iter()
-            .chain([named])
-            .flatten()
-            .find_map(|r| r.submitted)
-        {
+        complete(&mut grade.origin.student, &row.student);
+        if let Some(time) = row.submitted {
             (grade.submitted, grade.origin.late) = (Some(time), false);
             grade.origin.dated = "the roster".into();
         }
-    }
-
-    /// The rows of a submission's students.
-    fn rows_of(&self, grade: &Grade) -> impl Iterator<Item = Option<&Row>> {
-        let each = grade.origin.student.each().iter();
-        each.map(|student| self.row(grade, student))
-    }
-
-    /// The submission's students that are in the roster; all if there is no roster.
-    pub fn listed(&self, grade: &Grade) -> Vec<Student> {
-        let each = grade.origin.student.each().iter().zip(self.rows_of(grade));
-        let listed = each.filter(|(_, row)| self.is_empty() || row.is_some());
-        listed.map(|(student, _)| student.clone()).collect()
+        true
     }
 
     /// Lists students without a submission, and submissions that are not in the roster.
@@ -223,16 +195,8 @@ impl Roster {
         if self.is_empty() {
             return Vec::new();
         }
-        let rows: Vec<Vec<&Row>> = class
-            .entries
-            .iter()
-            .map(|e| self.rows_of(&e.grade).flatten().collect())
-            .collect();
-        let unknown = class
-            .entries
-            .iter()
-            .zip(&rows)
-            .filter(|(_, rows)| rows.is_empty());
+        let rows: Vec<Option<&Row>> = class.entries.iter().map(|e| self.row(&e.grade)).collect();
+        let unknown = class.entries.iter().zip(&rows).filter(|(_, row)| row.is_none());
         let unknown = unknown.map(|(e, _)| format!("{} is not in the roster", clean::line(&e.folder)));
         let handed_in = |row: &Row| rows.iter().flatten().any(|r| std::ptr::eq(*r, row));
         let name = |row: &Row| {
@@ -293,8 +257,7 @@ mod tests {
         let roster = Roster::parse(text.as_bytes()).unwrap();
         let mut grade = samples::graded("a17", 3);
         grade.origin.student = said;
-        roster.sign(&mut grade);
-        (!roster.listed(&grade).is_empty()).then_some(grade)
+        roster.sign(&mut grade).then_some(grade)
     }
 
     #[test]

@@ -163,10 +163,8 @@ pub fn moodle(class: &Class, column: Option<&str>) -> Result<String> {
 
 /// Each student who is listed, with the grade of the submission.
 fn students(class: &Class) -> impl Iterator<Item = (&Grade, [String; 6])> {
-    class.entries.iter().flat_map(|e| {
-        let of = |student| (&e.grade, cells(&e.grade.submission, student));
-        e.listed.iter().map(of)
-    })
+    let listed = class.entries.iter().filter(|e| e.listed);
+    listed.map(|e| (&e.grade, cells(&e.grade.submission, &e.grade.origin.student)))
 }
 
 /// Name, ID, login, email, Canvas' number and section. If nothing is known about the student, the ID is the

@@ -2,14 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
     os::unix::fs::symlink,
     path::Path,
 };
 
 use flate2::{Compression, write::GzEncoder};
 use tar::{Builder, EntryType, Header};
-use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::HONEST;
 
@@ -76,7 +74,7 @@ pub fn folders(into: &Path, outside: &Path) {
         SOURCE,
         HONEST.replace("pub fn iterations(", "fn iterations("),
     );
-    put(into, "is-no-archive.zip", "this is no archive");
+    put(into, "is-no-archive.tar.gz", "this is no archive");
     put(into, "is-a-program.exe", "MZ");
 }
 
@@ -87,6 +85,7 @@ pub fn tars(into: &Path, outside: &Path) {
         let names = [
             "../../../lessons/lesson01/lesson.toml",
             "exercises/lesson01/src/../../../up.rs",
+            "exercises/lesson01/src/..\\evil.rs",
         ];
         for name in names.into_iter().chain([climbed.as_str()]) {
             entry(tar, name, EntryType::Regular, b"evil", "");
@@ -127,6 +126,9 @@ pub fn tars(into: &Path, outside: &Path) {
         entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
         entry(tar, "filler.bin", EntryType::Regular, &vec![0; 300 << 20], "");
     });
+    tar(into, "is-a-bomb-of-zeros.tar.gz", |tar| {
+        entry(tar, SOURCE, EntryType::Regular, &vec![0; 100 << 20], "");
+    });
     tar(into, "has-many-files.tar.gz", |tar| {
         for i in 0..500 {
             let name = format!("exercises/lesson01/src/m{i}.rs");
@@ -136,30 +138,6 @@ pub fn tars(into: &Path, outside: &Path) {
     // Cut in the middle of the compressed stream.
     let whole = fs::read(into.join("says-it-twice.tar.gz")).unwrap();
     fs::write(into.join("is-cut-short.tar.gz"), &whole[..whole.len() / 2]).unwrap();
-}
-
-pub fn zips(into: &Path) {
-    zip(into, "is-a-bomb-of-zeros.zip", |zip, options| {
-        zip.start_file(SOURCE, options).unwrap();
-        let zeros = vec![0; 1 << 20];
-        for _ in 0..100 {
-            zip.write_all(&zeros).unwrap();
-        }
-    });
-    zip(into, "links-and-climbs-zipped.zip", |zip, options| {
-        zip.start_file(format!("hand-in/{SOURCE}"), options).unwrap();
-        zip.write_all(HONEST.as_bytes()).unwrap();
-        for name in [
-            "../../evil.rs",
-            "/etc/evil.rs",
-            "hand-in/exercises/lesson01/src/..\\evil.rs",
-        ] {
-            zip.start_file(name, options).unwrap();
-            zip.write_all(b"evil").unwrap();
-        }
-        zip.add_symlink("hand-in/exercises/lesson01/src/link.rs", "/etc/passwd", options)
-            .unwrap();
-    });
 }
 
 fn tar(into: &Path, name: &str, fill: impl FnOnce(&mut Builder<GzEncoder<File>>)) {
@@ -181,10 +159,4 @@ fn entry(tar: &mut Builder<GzEncoder<File>>, name: &str, kind: EntryType, data: 
     fields.linkname[..link.len().min(100)].copy_from_slice(&link.as_bytes()[..link.len().min(100)]);
     header.set_cksum();
     tar.append(&header, data).unwrap();
-}
-
-fn zip(into: &Path, name: &str, fill: impl FnOnce(&mut ZipWriter<File>, SimpleFileOptions)) {
-    let mut zip = ZipWriter::new(File::create(into.join(name)).unwrap());
-    fill(&mut zip, SimpleFileOptions::default());
-    zip.finish().unwrap();
 }

@@ -110,7 +110,6 @@ fn graded() -> Option<Run> {
     submit("forges-every-verdict", forged::source());
     archives::folders(&all, &sentinel);
     archives::tars(&all, &sentinel);
-    archives::zips(&all);
     rows::folders(&all);
     let course_files = [
         "lessons",
@@ -260,13 +259,7 @@ fn only_sources_are_taken_from_a_submission() {
     }
     let files = [
         "build.rs",
-        "config.toml",
-        "rust-toolchain.toml",
-        ".env",
-        "lesson.toml",
-        "checks/mod.rs",
-        "grade.rs",
-        "tests/grader/src/lib.rs",
+        ".cargo",
         "Cargo.toml",
         "grade.json",
         "large.rs: it is larger than 1 MiB",
@@ -282,6 +275,7 @@ fn an_archive_puts_nothing_where_it_does_not_belong() {
     let tar = [
         "../../../lessons",
         "../../../up.rs",
+        "..\\evil.rs",
         "climbed.rs",
         "passwd.rs: a link",
         "hard.rs: a link",
@@ -290,10 +284,6 @@ fn an_archive_puts_nothing_where_it_does_not_belong() {
     all_right_without(
         "links-and-climbs",
         &["pipe.rs: not a plain file", "disk.rs: not a plain file"],
-    );
-    all_right_without(
-        "links-and-climbs-zipped",
-        &["../../evil.rs", "/etc/evil.rs", "link.rs: a link"],
     );
     all_right_without("says-it-twice", &["it occurs twice"]);
 }

@@ -109,3 +109,18 @@ fn has_a_reason_and_never_zero_points(class: &Class) {
         "{github}"
     );
 }
+
+#[test]
+fn the_workflow_has_the_names_that_classroom_looks_for() {
+    let workflow = include_str!("../../../examples/github-classroom/classroom.yml");
+    for line in [
+        "name: Autograding Tests",
+        "  checks: write",
+        "  run-autograding-tests:",
+        "        id: canopy",
+        "          CANOPY_RESULTS: ${{ steps.canopy.outputs.result }}",
+        "          runners: canopy",
+    ] {
+        assert!(workflow.lines().any(|l| l == line), "{line}");
+    }
+}

@@ -2,7 +2,6 @@ mod exports;
 
 use std::collections::BTreeMap;
 
-use grader::grades::Student;
 use serde_json::Value;
 
 use super::samples::{self, HOSTILE};
@@ -183,47 +182,6 @@ fn no_cell_is_a_formula_or_has_two_lines() {
 }
 
 #[test]
-fn each_member_of_a_group_has_a_row() {
-    let mut class = class();
-    class.entries.retain(|e| e.folder == "ben");
-    let member = |name: &str, id: &str| Student {
-        name: name.into(),
-        id: id.into(),
-        ..Student::default()
-    };
-    let grade = &mut class.entries[0].grade;
-    grade.origin.student = Student {
-        name: "Ben, Cem, Eve".into(),
-        group: vec![member("Ben", "8"), member("Cem", "9"), member("Eve", "10")],
-        ..Student::default()
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("class.csv");
-    fs::write(
-        &path,
-        "name,id,email\nCem Li,9,c@x.org\nBen,8,b@x.org\nZoe,7,z@x.org\n",
-    )
-    .unwrap();
-    let roster = Roster::load(&path).unwrap();
-    assert_eq!(roster.unmatched(&class), ["Zoe of the roster handed in nothing"]);
-    let entry = &mut class.entries[0];
-    roster.sign(&mut entry.grade);
-    entry.listed = roster.listed(&entry.grade);
-    assert_eq!(entry.grade.name(), "Ben, Cem, Eve");
-    let rows = records(&sheets::moodle(&class, None).unwrap());
-    let students: Vec<_> = rows
-        .iter()
-        .map(|r| (&*r["Full name"], &*r["Email address"]))
-        .collect();
-    assert_eq!(students, [("Ben", "b@x.org"), ("Cem Li", "c@x.org")]);
-    assert!(
-        rows.iter()
-            .all(|r| r["Lesson 01: Gradient descent by hand"] == "4.8"),
-        "{rows:?}"
-    );
-}
-
-#[test]
 fn moodle_and_canvas_get_the_columns_that_they_read() {
     let mut class = class();
     class
@@ -235,8 +193,7 @@ fn moodle_and_canvas_get_the_columns_that_they_read() {
     let roster = Roster::load(&path).unwrap();
     let unmatched = roster.unmatched(&class).join("\n");
     for entry in &mut class.entries {
-        roster.sign(&mut entry.grade);
-        entry.listed = roster.listed(&entry.grade);
+        entry.listed = roster.sign(&mut entry.grade);
     }
     let moodle = records(&sheets::moodle(&class, None).unwrap());
     assert_eq!(moodle.len(), 2);
