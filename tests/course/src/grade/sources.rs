@@ -59,7 +59,7 @@ impl From<io::Error> for Rejected {
 }
 
 fn unreadable(why: &str) -> Rejected {
-    Rejected::Unreadable(format!("could not be read, because {}", clean::line(why)))
+    Rejected::Unreadable(why.to_owned())
 }
 
 /// Whether a folder contains `exercises`, as the course and an unpacked archive do.
@@ -77,16 +77,11 @@ pub fn take(path: &Path) -> Result<Taken, Rejected> {
         let mut taken = Taken::default();
         Ok(taken.read(path, DEEP).map(|()| taken))
     };
-    let mut taken = caught(read).unwrap_or_else(|panic| Err(unreadable(&panic.to_string())))?;
-    if taken.lessons.is_empty() {
-        let why = "there is no exercises/lessonNN/src/lib.rs in it; hand in the file that `cargo course pack` writes";
-        let first = taken.left_out.iter().take(3).map(|line| format!("; {line}"));
-        return Err(unreadable(&(why.to_owned() + &first.collect::<String>())));
-    }
-    if taken.more_left_out > 0 {
-        taken.left_out.push(format!("and {} more", taken.more_left_out));
-    }
-    Ok(taken)
+    let read = caught(read).unwrap_or_else(|panic| Err(unreadable(&panic.to_string())));
+    read.and_then(Taken::checked).map_err(|why| match why {
+        Rejected::Unreadable(why) => unreadable(&format!("could not be read, because {}", clean::line(&why))),
+        refused => refused,
+    })
 }
 
 impl Taken {
@@ -171,7 +166,7 @@ impl Taken {
             return Err(Rejected::Refused(format!("it unpacks to more than {most} MiB")));
         }
         read.map_err(|why| match why {
-            Rejected::Unreadable(why) => Rejected::Unreadable(format!("{why} (the archive is damaged)")),
+            Rejected::Unreadable(why) => unreadable(&format!("the archive is damaged: {why}")),
             refused => refused,
         })
     }
@@ -252,6 +247,19 @@ impl Taken {
         } else if !self.left_out.contains(&line) {
             self.left_out.push(line);
         }
+    }
+
+    /// What was taken, unless it is nothing.
+    fn checked(mut self) -> Result<Self, Rejected> {
+        if self.lessons.is_empty() {
+            let why = "there is no exercises/lessonNN/src/lib.rs in it; hand in the file that `cargo course pack` writes";
+            let first = self.left_out.iter().take(3).map(|line| format!("; {line}"));
+            return Err(unreadable(&(why.to_owned() + &first.collect::<String>())));
+        }
+        if self.more_left_out > 0 {
+            self.left_out.push(format!("and {} more", self.more_left_out));
+        }
+        Ok(self)
     }
 
     fn date(&mut self, meta: &fs::Metadata) {
