@@ -26,7 +26,7 @@ fn a_second_run_grades_only_what_changed() {
     }
     let base = tempfile::tempdir().unwrap();
     let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
-    let source = submission.join("lesson01/src/lib.rs");
+    let source = submission.join("exercises/lesson01/src/lib.rs");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
     fs::write(&source, HONEST).unwrap();
     let load = || Grade::load(&out.join("ada/grade.json")).unwrap();
@@ -68,7 +68,7 @@ fn a_second_run_grades_only_what_changed() {
 fn inside_a_container_verdicts_are_the_same() {
     let base = tempfile::tempdir().unwrap();
     let (submission, out) = (base.path().join("ada"), base.path().join("grades"));
-    let source = submission.join("lesson01/src/lib.rs");
+    let source = submission.join("exercises/lesson01/src/lib.rs");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
     // Without the sandbox, a submission can open its own output through `/proc`. One exercise is wrong.
     let deed = DEEDS
