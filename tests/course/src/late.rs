@@ -113,7 +113,7 @@ pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
     let unknown = match (origin.late, grade.submitted, rule) {
         _ if grade.status != Status::Graded => "",
         (true, ..) if grade.late.is_none() => "the platform marks it as late, but does not say by how much",
-        (_, None, Some(_)) => "neither the platform nor the archive says when it was handed in",
+        (_, None, Some(_)) => "nothing says when it was handed in",
         _ => "",
     };
     origin.late_unknown = (!unknown.is_empty()).then(|| unknown.to_owned());
@@ -151,7 +151,7 @@ mod tests {
         );
         assert_eq!(settled(&mut grade, None, false, false), (false, String::new()));
         let (late, why) = settled(&mut grade, None, false, true);
-        assert!(!late && why.contains("neither the platform"), "{why}");
+        assert!(!late && why.contains("nothing says"), "{why}");
         grade.status = Status::Refused;
         settle(&mut grade, Some((&policy, DUE)));
         assert_eq!(grade.origin.late_unknown, None);

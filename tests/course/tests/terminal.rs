@@ -12,7 +12,7 @@ use std::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
         unix::process::CommandExt,
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc,
     thread,
@@ -33,6 +33,9 @@ fn terminal() -> (File, OwnedFd) {
     unsafe {
         let done = libc::openpty(&mut ours, &mut theirs, none, none.cast(), &raw mut size);
         assert_eq!(done, 0, "a terminal could not be created");
+        // A child that inherited our end would keep the terminal open.
+        libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
+        libc::fcntl(theirs, libc::F_SETFD, libc::FD_CLOEXEC);
         (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
     }
 }
@@ -65,11 +68,34 @@ fn course(name: &str) -> PathBuf {
 }
 
 /// What `ready` gives, once it does.
-fn within_a_minute<T>(ready: impl Fn() -> Option<T>) -> Option<T> {
+fn within_a_minute<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     (0..3000).find_map(|_| {
         thread::sleep(Duration::from_millis(20));
         ready()
     })
+}
+
+/// Starts `course watch` in a session of its own, whose terminal sends Ctrl-C as a signal.
+fn spawn(root: &Path, other: &OwnedFd) -> Child {
+    let lead = || {
+        // SAFETY: both functions may be called between fork and exec, and descriptor 0 is the terminal then.
+        unsafe {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+        }
+        Ok(())
+    };
+    let end = || Stdio::from(other.try_clone().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+    command
+        .arg("watch")
+        .current_dir(root)
+        .env("TERM", "xterm-256color")
+        .stdin(end())
+        .stdout(end())
+        .stderr(end());
+    // SAFETY: `lead` calls only functions that may be called there.
+    unsafe { command.pre_exec(lead) }.spawn().unwrap()
 }
 
 struct Watched {
@@ -84,26 +110,7 @@ struct Watched {
 impl Watched {
     fn start(root: PathBuf) -> Self {
         let (screen, other) = terminal();
-        // The terminal of a session of its own sends Ctrl-C as a signal.
-        let lead = || {
-            // SAFETY: both functions may be called between fork and exec, and descriptor 0 is the terminal then.
-            unsafe {
-                libc::setsid();
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
-            }
-            Ok(())
-        };
-        let end = || Stdio::from(other.try_clone().unwrap());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
-        command
-            .arg("watch")
-            .current_dir(&root)
-            .env("TERM", "xterm-256color")
-            .stdin(end())
-            .stdout(end())
-            .stderr(end());
-        // SAFETY: `lead` calls only functions that may be called there.
-        let child = unsafe { command.pre_exec(lead) }.spawn().unwrap();
+        let child = spawn(&root, &other);
         let (send, said) = mpsc::channel();
         let mut reader = screen.try_clone().unwrap();
         thread::spawn(move || {
@@ -221,6 +228,22 @@ fn a_save_and_control_c_end_a_check() {
     watched.screen.write_all(b"\x03").unwrap();
     assert!(is_over(&second), "Ctrl-C does not end the build");
     watched.ends();
+}
+
+#[test]
+fn a_closed_terminal_ends_it() {
+    let root = course("closed");
+    let (mut screen, other) = terminal();
+    let mut child = spawn(&root, &other);
+    drop(other);
+    let (mut seen, mut part) = (String::new(), [0; 4096]);
+    while !seen.contains(KEYS) {
+        let count = screen.read(&mut part).unwrap();
+        seen += &String::from_utf8_lossy(&part[..count]);
+    }
+    drop(screen);
+    assert!(within_a_minute(|| child.try_wait().unwrap()).is_some());
+    fs::remove_dir_all(root).unwrap();
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Bench {
             seconds: 0.0,
             sandbox: Report::default(),
         };
-        match take(&submission.path) {
+        match take(&submission.paths) {
             Ok(taken) => {
                 grade.digest = taken.digest();
                 grade.left_out = taken.left_out.clone();

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, btree_map::Entry},
     fs::{self, File},
     io::{self, BufRead, BufReader, Read},
-    path::Path,
+    path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
 
@@ -21,6 +21,10 @@ use crate::{
 /// Maximum size of the unpacked content of an archive in bytes, and maximum number of left-out entries that are listed.
 const UNPACKED: u64 = 256 << 20;
 const LISTED: usize = 50;
+/// Maximum length of the name of an archive's entry.
+const LONG: usize = 4096;
+/// The file that `cargo course pack` writes beside the exercises.
+const PAPER: &str = "submission.toml";
 /// How many folders may enclose the exercises in a folder.
 const DEEP: usize = 4;
 
@@ -62,20 +66,28 @@ fn unreadable(why: &str) -> Rejected {
     Rejected::Unreadable(why.to_owned())
 }
 
+/// The name of a file or a folder.
+pub fn name_of(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// Whether a folder contains `exercises`, as the course and an unpacked archive do.
 pub fn is_layout(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("exercises")).is_ok_and(|meta| meta.is_dir())
 }
 
-/// Takes the files that may be taken from an archive or a folder. A folder without `exercises` may contain one archive, or one
-/// folder with them.
+/// Takes the files that may be taken from an archive or a folder: the one of the `paths` that is such. A folder without
+/// `exercises` may contain it, too.
 ///
 /// # Errors
 /// Returns why there is nothing to grade.
-pub fn take(path: &Path) -> Result<Taken, Rejected> {
+pub fn take(paths: &[PathBuf]) -> Result<Taken, Rejected> {
     let read = || {
         let mut taken = Taken::default();
-        Ok(taken.read(path, DEEP).map(|()| taken))
+        Ok(taken.one_of(paths.to_vec(), DEEP).map(|()| taken))
     };
     let read = caught(read).unwrap_or_else(|panic| Err(unreadable(&panic.to_string())));
     read.and_then(Taken::checked).map_err(|why| match why {
@@ -95,57 +107,92 @@ impl Taken {
             return Err(unreadable("it is neither a folder nor a file"));
         }
         if is_layout(path) {
-            self.offer_file(path, "submission.toml")?;
-            return self.folder(path, "exercises");
+            let paper = path.join(PAPER);
+            if fs::symlink_metadata(&paper).is_ok() {
+                self.offer_file(&paper, PAPER)?;
+            }
+            return self.folder(&path.join("exercises"), "exercises");
         }
-        let entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
-        let hidden = |e: &fs::DirEntry| e.file_name().to_string_lossy().starts_with(['.', '_']);
-        let mut visible = entries.iter().filter(|e| !hidden(e));
-        match (visible.next(), visible.next()) {
-            (Some(only), None) if deep > 0 => self.read(&only.path(), deep - 1),
+        let entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+        let mut entries: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
+        entries.retain(|path| !name_of(path).starts_with('.') && name_of(path) != "__MACOSX");
+        entries.sort();
+        self.one_of(entries, deep)
+    }
+
+    /// Reads the only path. If there are several, reads the one that is an archive or a folder.
+    fn one_of(&mut self, mut paths: Vec<PathBuf>, deep: usize) -> Result<(), Rejected> {
+        if paths.len() > 1 {
+            let is_archive = |path: &Path| {
+                let name = name_of(path).to_lowercase();
+                [".tar.gz", ".tgz", ".tar", ".gz"]
+                    .iter()
+                    .any(|e| name.ends_with(e))
+            };
+            let (may, others): (Vec<_>, Vec<_>) = paths
+                .into_iter()
+                .partition(|path| path.is_dir() || is_archive(path));
+            for path in if may.len() == 1 { &others[..] } else { &[] } {
+                self.leave_out(&name_of(path), "only the archive beside it is read");
+            }
+            if may.len() != 1 {
+                let names: Vec<String> = may
+                    .iter()
+                    .chain(&others)
+                    .take(4)
+                    .map(|path| name_of(path))
+                    .collect();
+                return Err(unreadable(&format!(
+                    "it has {} files and folders ({}, …); hand in only the file that `cargo course pack` writes",
+                    may.len() + others.len(),
+                    names.join(", ")
+                )));
+            }
+            paths = may;
+        }
+        match paths.pop() {
+            Some(only) if deep > 0 => self.read(&only, deep - 1),
             // The caller says what is missing.
             _ => Ok(()),
         }
     }
 
-    /// Reads what is below `within` in the folder `root`.
-    fn folder(&mut self, root: &Path, within: &str) -> Result<(), Rejected> {
-        let mut entries: Vec<_> = fs::read_dir(root.join(within))?.collect::<io::Result<_>>()?;
+    /// Reads the folder `from`, whose path in the submission is `within`.
+    fn folder(&mut self, from: &Path, within: &str) -> Result<(), Rejected> {
+        let mut entries: Vec<_> = fs::read_dir(from)?.collect::<io::Result<_>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name().to_string_lossy().into_owned();
             let path = format!("{within}/{name}");
             let built = name == "target" && !within.contains("/src");
             if !entry.file_type()?.is_dir() {
-                self.offer_file(root, &path)?;
+                self.offer_file(&entry.path(), &path)?;
             } else if name.starts_with('.') || built || path.matches('/').count() > 8 {
                 self.leave_out(&path, "not read");
             } else {
-                self.folder(root, &path)?;
+                self.folder(&entry.path(), &path)?;
             }
         }
         Ok(())
     }
 
-    /// Takes the entry `path` of a folder, if it is a file.
-    fn offer_file(&mut self, root: &Path, path: &str) -> Result<(), Rejected> {
-        let file = root.join(path);
-        match fs::symlink_metadata(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Ok(meta) if meta.is_file() => {
-                self.date(&meta);
-                self.offer(path, File::open(file)?)
-            }
-            meta => {
-                let why = if meta?.is_symlink() {
-                    "a link"
-                } else {
-                    "not a plain file"
-                };
-                self.leave_out(path, why);
-                Ok(())
-            }
+    /// Takes the entry `path` of a folder, if it is a file that may be taken.
+    fn offer_file(&mut self, file: &Path, path: &str) -> Result<(), Rejected> {
+        let meta = fs::symlink_metadata(file)?;
+        if !meta.is_file() {
+            let why = if meta.is_symlink() {
+                "a link"
+            } else {
+                "not a plain file"
+            };
+            self.leave_out(path, why);
+        } else if let Err(why) = placed(path) {
+            self.leave_out(path, why);
+        } else {
+            self.date(&meta);
+            self.offer(path, File::open(file)?)?;
         }
+        Ok(())
     }
 
     /// Reads an archive. Its first bytes say whether it is compressed: some browsers unpack `.tar.gz` to a tar of the same name.
@@ -174,7 +221,12 @@ impl Taken {
     fn entries(&mut self, archive: &mut tar::Archive<impl Read>) -> Result<(), Rejected> {
         for entry in archive.entries()? {
             let entry = entry?;
-            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let path = entry.path_bytes();
+            if path.len() > LONG {
+                self.leave_out("an entry", "its name is too long");
+                continue;
+            }
+            let path = String::from_utf8_lossy(&path).into_owned();
             match entry.header().entry_type() {
                 EntryType::Regular | EntryType::Continuous => self.offer(&path, entry)?,
                 EntryType::Directory | EntryType::XGlobalHeader => {}
@@ -188,22 +240,20 @@ impl Taken {
     /// Takes a file, or leaves it out.
     fn offer(&mut self, path: &str, content: impl Read) -> Result<(), Rejected> {
         let path = path.strip_prefix("./").unwrap_or(path);
-        let place = match path {
-            "submission.toml" => None,
-            _ => match placed(path) {
-                Ok(place) => Some(place),
-                Err(why) => {
-                    self.leave_out(path, why);
-                    return Ok(());
-                }
-            },
+        let place = match placed(path) {
+            Ok(place) => place,
+            Err(why) => {
+                self.leave_out(path, why);
+                return Ok(());
+            }
         };
         let mut bytes = Vec::new();
         content.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
-        self.files += 1;
-        self.bytes += bytes.len() as u64;
-        // `submission.toml` is one more.
-        if self.files > FILES + 1 || self.bytes > ALL_BYTES {
+        if place.is_some() {
+            self.files += 1;
+            self.bytes += bytes.len() as u64;
+        }
+        if self.files > FILES || self.bytes > ALL_BYTES {
             let most = ALL_BYTES >> 20;
             return Err(Rejected::Refused(format!(
                 "it has more than {FILES} Rust files, or more than {most} MiB of them"
@@ -294,11 +344,14 @@ impl Taken {
     }
 }
 
-/// The lesson of a file, and its path below `src`.
+/// The lesson of a file, and its path below `src`; nothing for `submission.toml`.
 ///
 /// # Errors
 /// Returns why it is left out.
-fn placed(path: &str) -> Result<(&str, &str), &'static str> {
+fn placed(path: &str) -> Result<Option<(&str, &str)>, &'static str> {
+    if path == PAPER {
+        return Ok(None);
+    }
     let place = path
         .strip_prefix("exercises/lesson")
         .and_then(|rest| rest.split_once("/src/"));
@@ -316,7 +369,7 @@ fn placed(path: &str) -> Result<(&str, &str), &'static str> {
                 () if file == "main.rs" || file.starts_with("bin/") => {
                     Err("only modules of a library are taken")
                 }
-                () => Ok((lesson, file)),
+                () => Ok(Some((lesson, file))),
             }
         }
         _ => Err("only exercises/lessonNN/src/**.rs is taken"),
@@ -332,7 +385,7 @@ mod tests {
     use super::*;
 
     const SOURCE: &str = "exercises/lesson01/src/lib.rs";
-    const PAPER: &str = "schema = 1\npacked = \"2026-11-20T22:00:00Z\"\nrustc = \"\"\ndigest = \"\"\n[course]\nversion = \"\"\ndigest = \"\"\n";
+    const TOML: &str = "schema = 1\npacked = \"2026-11-20T22:00:00Z\"\nrustc = \"\"\ndigest = \"\"\n[course]\nversion = \"\"\ndigest = \"\"\n";
 
     fn tarred(files: &[(&str, &str)]) -> Vec<u8> {
         let mut tar = tar::Builder::new(Vec::new());
@@ -358,7 +411,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
-        take(dir.path())
+        take(&[dir.path().to_owned()])
     }
 
     fn lessons(taken: &Taken) -> Vec<String> {
@@ -372,13 +425,13 @@ mod tests {
     #[test]
     fn archives_and_folders_are_read() {
         let tar = tarred(&[
-            ("submission.toml", PAPER),
+            (PAPER, TOML),
             (SOURCE, "// one"),
             ("./exercises/lesson02/src/a/b.rs", ""),
         ]);
         let tar_gz = gzipped(&tar);
         let unpacked: [(&str, &[u8]); 3] = [
-            ("submission.toml", PAPER.as_bytes()),
+            (PAPER, TOML.as_bytes()),
             (SOURCE, b"// one"),
             ("exercises/lesson02/src/a/b.rs", b""),
         ];
@@ -449,14 +502,21 @@ mod tests {
     fn what_cannot_be_read_says_why() {
         let whole = gzipped(&tarred(&[(SOURCE, &"// a line\n".repeat(1000))]));
         let cut = &whole[..whole.len() / 2];
-        let many: Vec<(String, &[u8])> = (0..66)
+        let many: Vec<(String, &[u8])> = (0..65)
             .map(|i| (format!("exercises/lesson01/src/m{i}.rs"), &b""[..]))
             .collect();
         let many: Vec<(&str, &[u8])> = many.iter().map(|(path, text)| (&**path, *text)).collect();
         for (files, why) in [
             (&[("x.tar.gz", cut)][..], "the archive is damaged"),
             (&[("x.zip", b"PK\x03\x04")], "cargo course pack"),
-            (&[("notes.txt", b""), ("more.txt", b"")], "cargo course pack"),
+            (
+                &[("notes.txt", b""), ("more.txt", b"")],
+                "it has 2 files and folders (more.txt, notes.txt",
+            ),
+            (
+                &[("a.tgz", b""), ("b.tgz", b"")],
+                "it has 2 files and folders (a.tgz, b.tgz",
+            ),
             (
                 &[("exercises/lesson01/lib.rs", b"")],
                 "exercises/lesson01/lib.rs: only",

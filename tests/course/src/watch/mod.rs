@@ -5,8 +5,9 @@ mod files;
 use std::{
     io::{self, IsTerminal, Write, stdin, stdout},
     path::Path,
-    process::{Child, Command, ExitCode, Stdio},
+    process::{self, Child, Command, ExitCode, Stdio},
     sync::mpsc::{self, Receiver, RecvTimeoutError},
+    thread,
     time::Duration,
 };
 
@@ -65,6 +66,10 @@ pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<Exit
     // Ctrl-C during a check, and signals from other processes.
     let _ = ctrlc::set_handler(move || {
         let _ = send.send(Event::Stop);
+        // If the terminal was closed, `event::poll` does not return.
+        thread::sleep(Duration::from_secs(2));
+        let _ = disable_raw_mode();
+        process::exit(0);
     });
     loop {
         let (lesson, exercise) = all[at];

@@ -24,9 +24,9 @@ impl Slurm {
     /// Starts munged (authentication), the controller and two nodes, each with this machine's cores and GPUs that exist only as
     /// resources to request. Returns the reason if a program is missing.
     pub fn start() -> Result<Self, String> {
-        for program in ["munged", "slurmctld", "slurmd", "sbatch"] {
+        for program in ["munged", "slurmctld", "slurmd", "sbatch", "shellcheck"] {
             let found = Command::new(program).arg("--version").output();
-            found.map_err(|e| format!("{program}: {e} (apt-get install slurm-wlm munge)"))?;
+            found.map_err(|e| format!("{program}: {e} (apt-get install slurm-wlm munge shellcheck)"))?;
         }
         let folder = tempfile::Builder::new().prefix("slurm").tempdir().unwrap();
         // Clients of munged must be able to enter the folder of its socket.

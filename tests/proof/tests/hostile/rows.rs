@@ -31,9 +31,9 @@ pub fn folders(all: &Path) {
     put(&mimic, SOURCE, HONEST);
     let deeper = all.join("mimics-grades-deeper");
     put(&deeper, &format!("hand-in/{SOURCE}"), HONEST);
-    for folder in [mimic, deeper.join("hand-in")] {
+    for (folder, exercises) in [(mimic, "exercises"), (deeper, "hand-in/exercises")] {
         put(&folder, ".seed", "1");
-        put(&folder, "exercises/grade.json", "{}");
+        put(&folder, &format!("{exercises}/grade.json"), "{}");
     }
     put(&all.join(".is-hidden"), SOURCE, HONEST);
 }
