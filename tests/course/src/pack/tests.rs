@@ -33,7 +33,8 @@ fn course() -> (tempfile::TempDir, Vec<Lesson>) {
     for folder in [
         "exercises/lesson01/src/more",
         "lessons/lesson01",
-        "solutions",
+        "data/src",
+        "solutions/src",
         "tests/course",
         "tests/grader",
         "tests/recorded_group",
@@ -50,7 +51,15 @@ fn course() -> (tempfile::TempDir, Vec<Lesson>) {
         "exercises/lesson01/src/more/mod.rs",
         b"pub fn halve<T>(t: T) {}\n",
     );
-    put(&dir, "exercises/lesson01/Cargo.toml", b"[package]\n");
+    for file in [
+        "Cargo.toml",
+        "Cargo.lock",
+        "data/Cargo.toml",
+        "solutions/Cargo.toml",
+        "exercises/lesson01/Cargo.toml",
+    ] {
+        put(&dir, file, b"[package]\n");
+    }
     let manifest = Manifest::parse(LESSON).unwrap();
     let stubs = String::new();
     (dir, vec![Lesson { manifest, stubs }])
