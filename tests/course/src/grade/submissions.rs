@@ -138,7 +138,8 @@ fn has_grades(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     let mut visible = entries.filter(|e| !e.file_name().to_string_lossy().starts_with('.'));
     let is_grade = |path: &Path| path.join("grade.json").is_file() && !is_layout(path);
-    folder.join(".seed").is_file()
+    !is_layout(folder)
+        && folder.join(".seed").is_file()
         && visible.all(|e| marks::OWN.contains(&&*name_of(&e.path())) || is_grade(&e.path()))
 }
 
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_folder_with_exercises_is_one_submission_even_if_it_looks_like_grades() {
-        let (all, _) = found(&["x/.seed", "x/exercises/grade.json", "x/out/y"]);
+        let (all, _) = found(&["x/.seed", "x/exercises/grade.json"]);
         assert_eq!(all, [("x".to_owned(), String::new())]);
     }
 
