@@ -63,7 +63,14 @@ fn pack(tree: &Path, lessons: &[Facts], archive: &Path) {
     hand_in(tree, lessons, |facts| {
         [("lib.rs".to_owned(), facts.third_hints.to_owned())].into()
     });
-    for name in ["lessons", "solutions", "tests"] {
+    for name in [
+        "Cargo.toml",
+        "Cargo.lock",
+        "data",
+        "lessons",
+        "solutions",
+        "tests",
+    ] {
         symlink(root().join(name), tree.join(name)).unwrap();
     }
     let packed = Command::new(course())
