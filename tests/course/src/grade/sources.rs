@@ -79,8 +79,8 @@ pub fn is_layout(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join("exercises")).is_ok_and(|meta| meta.is_dir())
 }
 
-/// Takes the files that may be taken from an archive or a folder: the one of the `paths` that is such. A folder without
-/// `exercises` may contain it, too.
+/// Takes the files that may be taken from the archive or the folder among `paths`. A folder without `exercises` may contain
+/// an archive or a folder, too.
 ///
 /// # Errors
 /// Returns why there is nothing to grade.
@@ -120,7 +120,7 @@ impl Taken {
         self.one_of(entries, deep)
     }
 
-    /// Reads the only path. If there are several, reads the one that is an archive or a folder.
+    /// Reads the only path. If there are several, reads the archive or the folder among them.
     fn one_of(&mut self, mut paths: Vec<PathBuf>, deep: usize) -> Result<(), Rejected> {
         if paths.len() > 1 {
             let is_archive = |path: &Path| {
