@@ -37,7 +37,7 @@ class TNet(nn.Module):
 
     def forward(self, x):
         x = self.fc(self.mlp(x).max(2)[0])
-        return x.view(-1, self.k, self.k) + torch.eye(self.k)
+        return x.view(-1, self.k, self.k) + torch.eye(self.k, device=x.device, dtype=x.dtype)
 
 
 class PointNet(nn.Module):

@@ -1,9 +1,9 @@
 //! Right answers that are not written as canopy's.
 
-use candle_core::Tensor;
+use candle_core::{Tensor, Var};
 use grader::{Right, right};
 
-use crate::{Lesson01, REFERENCE, answer_helpers::*};
+use crate::{Lesson01, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson01>] = &[
     right!("1.1", "a loop over indices that starts at the bias", neuron: |x, w, b, f| {
@@ -30,7 +30,9 @@ pub const RIGHT: &[Right<Lesson01>] = &[
         let log_p = low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?;
         (log_p * mask)?.sum_all()? / -(rows as f64)
     }),
-    right!("1.3", "the step added, turned round", sgd_step: |p, g, lr| each(p, g, |w, g| g.affine(-lr, 0.0)? + w)),
+    right!("1.3", "the step added, turned round", sgd_step: |p, g, lr| {
+        p.iter().zip(g).try_for_each(|(p, g)| p.set(&(g.affine(-lr, 0.0)? + p.as_detached_tensor())?))
+    }),
     right!("1.4", "the velocity turned round at the end", momentum_step: |p, g, v, lr, mu| {
         for i in 0..p.len() {
             v[i].set(&(&g[i] + v[i].affine(mu, 0.0)?)?)?;
@@ -38,7 +40,22 @@ pub const RIGHT: &[Right<Lesson01>] = &[
         }
         Ok(())
     }),
-    right!("1.5", "as the paper writes it", adam_step: |p, g, s, lr, c| twisted(p, g, s, lr, c, ADAM)),
+    right!("1.5", "all parameters' means first, as new variables", adam_step: |p, g, s, lr, c| {
+        s.step += 1;
+        let t = s.step as i32;
+        for (mean, g) in s.mean.iter_mut().zip(g) {
+            *mean = Var::from_tensor(&(mean.affine(c.beta1, 0.0)? + g.affine(1.0 - c.beta1, 0.0)?)?)?;
+        }
+        for (square, g) in s.square.iter_mut().zip(g) {
+            *square = Var::from_tensor(&(square.affine(c.beta2, 0.0)? + (g * g)?.affine(1.0 - c.beta2, 0.0)?)?)?;
+        }
+        for ((p, m), v) in p.iter().zip(&s.mean).zip(&s.square) {
+            let root = (v.as_detached_tensor() / (1.0 - c.beta2.powi(t)))?.sqrt()?;
+            let step = ((m.as_detached_tensor() * (lr / (1.0 - c.beta1.powi(t))))? / (root + c.eps)?)?;
+            p.set(&(p.as_detached_tensor() - step)?)?;
+        }
+        Ok(())
+    }),
     right!("1.5", "the corrections moved into the rate", adam_step: |p, g, s, lr, c| {
         s.step += 1;
         let t = s.step as i32;

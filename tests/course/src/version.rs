@@ -29,7 +29,7 @@ pub fn course(root: &Path) -> Result<Course> {
         "solutions/src",
         "tests/course",
         "tests/grader",
-        "tests/recorded_group",
+        "tests/kit",
     ] {
         walk(&root.join(folder), &mut paths)?;
     }
@@ -103,7 +103,7 @@ mod tests {
             "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
-            "tests/recorded_group/src/lib.rs",
+            "tests/kit/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
         ];
         for path in counted {

@@ -1,4 +1,4 @@
-//! The likely cause of a wrong answer: the known mistake that gives the same one.
+//! The likely cause of a wrong answer: the known mistake with the same results.
 
 use std::time::Duration;
 
@@ -7,19 +7,30 @@ use crate::{
     run::quietly,
     stuck,
     tolerance::{Tolerance, greatest, same},
+    verdict::Kind,
 };
 
-/// The cause of the known mistake that fails `check` in the same way as the answer: on the same input, with the same result.
+/// Why an answer may be wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A known mistake has the same results in all checks of the exercise.
+    Likely(&'static str),
+    /// A known mistake has the same results in the checks that the answer fails; or it is what an answer that fails this check
+    /// most often has wrong.
+    Perhaps(&'static str),
+}
+
+/// The cause of the known mistake that is like the answer: first in all checks of the exercise, then in those that the answer
+/// fails. If there is none, the cause is that of `check`, the first that the answer fails.
 ///
-/// If the check did not end, the cause follows from the call in which it waits. If several mistakes fail in the same way,
-/// it is the cause of the one that agrees with the answer in most other checks of the exercise, or the first of these.
+/// If the check did not end, the cause follows from the call in which it waits.
 pub fn cause<C: Copy + Send>(
     lesson: &Lesson<C>,
     check: &Check<C>,
     outcome: &Outcome,
     answer: C,
     seed: u64,
-) -> Option<&'static str> {
+) -> Option<Cause> {
     let short = Duration::from_secs(2);
     let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
     quietly(|| {
@@ -40,30 +51,58 @@ pub(crate) fn likely<C>(
     outcome: &Outcome,
     of_answer: impl Fn(&Check<C>) -> Outcome,
     of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
-) -> Option<&'static str> {
-    // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
-    if let Outcome::Stuck { location, .. } = outcome {
-        return location.as_deref().and_then(stuck::why);
+) -> Option<Cause> {
+    let default = default_cause(check, outcome);
+    match outcome {
+        Outcome::NotRun(_) | Outcome::Passed | Outcome::ToDo(_) => return None,
+        // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
+        Outcome::Stuck { location, .. } => {
+            let waits = location.as_deref().and_then(stuck::why);
+            return waits.map(Cause::Likely).or(default);
+        }
+        _ => {}
     }
-    let mistakes = lesson.mistakes().filter(|m| m.exercise == check.exercise);
-    let alike: Vec<&Mistake<C>> = mistakes
-        .filter(|m| same_end(outcome, &of_mistake(check, m)))
+    let mut alike: Vec<&Mistake<C>> = lesson
+        .mistakes()
+        .filter(|m| m.exercise == check.exercise && same_end(outcome, &of_mistake(check, m)))
         .collect();
-    if let [] | [_] = alike[..] {
-        return alike.first().map(|m| m.cause);
-    }
+    let mut in_all = alike.clone();
     let others = lesson
-        .checks
-        .iter()
+        .checks()
         .filter(|c| c.exercise == check.exercise && c.name != check.name);
-    let ends: Vec<(&Check<C>, Outcome)> = others.map(|c| (c, of_answer(c))).collect();
-    let likeness = |m: &&&Mistake<C>| {
-        ends.iter()
-            .filter(|(c, end)| same_end(end, &of_mistake(c, m)))
-            .count()
+    for other in others {
+        if alike.is_empty() {
+            break;
+        }
+        let end = of_answer(other);
+        let agree = |m: &&Mistake<C>| same_end(&end, &of_mistake(other, m));
+        in_all.retain(|m| agree(m));
+        if !matches!(end, Outcome::Passed) {
+            alike.retain(|m| agree(m));
+        }
+    }
+    let known = in_all.first().map(|m| Cause::Likely(m.cause));
+    known
+        .or(alike.first().map(|m| Cause::Perhaps(m.cause)))
+        .or(default)
+}
+
+/// The cause if no known mistake is like the answer.
+fn default_cause<C>(check: &Check<C>, outcome: &Outcome) -> Option<Cause> {
+    let cause = match outcome {
+        Outcome::Wrong(wrong) => match wrong.kind {
+            Kind::Error => {
+                "An operation refuses its arguments: the message of the error says which, and why."
+            }
+            Kind::Shape => "The numbers have another shape than the contract asks for.",
+            Kind::Dtype => {
+                "The numbers have another dtype than the contract asks for: convert neither arguments nor results."
+            }
+            Kind::Value => check.cause,
+        },
+        _ => check.cause,
     };
-    // `max_by_key` returns the last of equals.
-    alike.iter().rev().max_by_key(likeness).map(|m| m.cause)
+    (!check.cause.is_empty()).then_some(Cause::Perhaps(cause))
 }
 
 fn same_end(a: &Outcome, b: &Outcome) -> bool {

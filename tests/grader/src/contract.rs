@@ -17,14 +17,55 @@ pub trait Contract: Copy + Send + 'static {
 /// ```
 ///
 /// Generates the struct; the macro `student!()`, a struct with the functions of the crate `exercise01`;
-/// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules `stubs`, `third_hints`,
-/// `checks`, `mistakes` and `right` next to it.
+/// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules next to it: `stubs`, `answers`,
+/// `right`, and one for each exercise, which are listed after `with`.
 #[macro_export]
 macro_rules! contract {
+    (
+        pub struct $lesson:ident of $student:ident with $($module:ident),+;
+        $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+
+    ) => {
+        $crate::functions! { $lesson of $student; $($exercise $function: $signature = $reference;)+ }
+
+        /// The whole lesson.
+        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
+            manifest: include_str!("../lesson.toml"),
+            stubs_text: include_str!("stubs.rs"),
+            stubs: $lesson { $($function: stubs::$function,)+ },
+            third_hints_text: include_str!("answers.rs"),
+            third_hints: $lesson { $($function: answers::$function::<0>,)+ },
+            reference: REFERENCE,
+            checks: &[$($module::CHECKS),+],
+            mistakes: &[$($module::MISTAKES),+],
+            right: right::RIGHT,
+        };
+    };
     (
         pub struct $lesson:ident of $student:ident;
         $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+
     ) => {
+        $crate::functions! { $lesson of $student; $($exercise $function: $signature = $reference;)+ }
+
+        /// The whole lesson.
+        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
+            manifest: include_str!("../lesson.toml"),
+            stubs_text: include_str!("stubs.rs"),
+            stubs: $lesson { $($function: stubs::$function,)+ },
+            third_hints_text: include_str!("third_hints.rs"),
+            third_hints: $lesson { $($function: third_hints::$function,)+ },
+            reference: REFERENCE,
+            checks: &[checks::CHECKS],
+            mistakes: mistakes::MISTAKES,
+            right: right::RIGHT,
+        };
+    };
+}
+
+/// The struct of a contract, `student!()` and `REFERENCE`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! functions {
+    ($lesson:ident of $student:ident; $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+) => {
         /// The functions to write; `stubs.rs` describes them.
         #[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
         #[derive(Clone, Copy)]
@@ -50,19 +91,6 @@ macro_rules! contract {
 
         /// canopy's functions.
         pub const REFERENCE: $lesson = $lesson { $($function: $reference,)+ };
-
-        /// The whole lesson.
-        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
-            manifest: include_str!("../lesson.toml"),
-            stubs_text: include_str!("stubs.rs"),
-            stubs: $lesson { $($function: stubs::$function,)+ },
-            third_hints_text: include_str!("third_hints.rs"),
-            third_hints: $lesson { $($function: third_hints::$function,)+ },
-            reference: REFERENCE,
-            checks: checks::CHECKS,
-            mistakes: mistakes::MISTAKES,
-            right: right::RIGHT,
-        };
     };
 }
 
@@ -73,9 +101,31 @@ macro_rules! wrong {
     ($exercise:literal, $caught_by:ident, $cause:literal, $($function:ident: $answer:expr),+) => {
         $crate::Mistake {
             exercise: $exercise,
-            caught_by: stringify!($caught_by),
             cause: $cause,
             answer: $crate::instead!($($function: $answer),+),
+        }
+    };
+}
+
+/// The known mistakes of an exercise: each number is a switch of its functions in `answers`, with the cause that a student
+/// reads. `mistakes! { "3.4" length_buckets; 1 "The bounds are not used."; 2 "…"; }`
+#[macro_export]
+macro_rules! mistakes {
+    ($exercise:literal $function:ident; $($rest:tt)+) => { $crate::mistakes! { $exercise [$function]; $($rest)+ } };
+    ($exercise:literal $functions:tt; $($switch:literal $cause:literal;)+) => {
+        &[$($crate::mistake!($exercise $functions $switch $cause)),+]
+    };
+}
+
+/// One row of [`mistakes!`](macro@crate::mistakes).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mistake {
+    ($exercise:literal [$($function:ident),+] $switch:literal $cause:literal) => {
+        $crate::Mistake {
+            exercise: $exercise,
+            cause: $cause,
+            answer: $crate::instead!($($function: answers::$function::<$switch>),+),
         }
     };
 }

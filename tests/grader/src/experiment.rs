@@ -248,7 +248,7 @@ impl<C: Contract> Lesson<C> {
     }
 
     fn whose(&self, student: C, exercise: &str) -> &'static str {
-        for check in self.checks.iter().filter(|c| c.exercise == exercise) {
+        for check in self.checks().filter(|c| c.exercise == exercise) {
             match run_check(&check.full_name(), check.run, student, 1, DEADLINE) {
                 Outcome::Passed => {}
                 Outcome::NotRun(_) => return "canopy's, a check of yours did not run",

@@ -79,7 +79,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         let conclusion = libtest_mimic::run(&arguments, grading.trials());
         return Ok(!conclusion.has_failed());
     }
-    let chosen: Vec<&Check<C>> = lesson.checks.iter().filter(|c| wanted(&arguments, c)).collect();
+    let chosen: Vec<&Check<C>> = lesson.checks().filter(|c| wanted(&arguments, c)).collect();
     let threads = arguments
         .test_threads
         .or_else(|| thread::available_parallelism().ok().map(usize::from));
@@ -89,7 +89,7 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         .iter()
         .zip(&outcomes)
         .map(|(c, o)| (c.exercise, c.name, word(o)));
-    let all = lesson.checks.iter().map(|c| (c.exercise, c.name));
+    let all = lesson.checks().map(|c| (c.exercise, c.name));
     // A full or read-only disk does not change a verdict.
     if let Err(error) = progress::note_checks(all, note) {
         let lines = crate::tell::wrap(&format!("your progress could not be saved: {error}"), WIDTH);
@@ -156,7 +156,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 outcome => Err(Failed::from(self.report(check, &outcome))),
             })
         };
-        self.lesson.checks.iter().map(trial).collect()
+        self.lesson.checks().map(trial).collect()
     }
 
     /// All outcomes, in the order of `chosen`. When a check of an exercise did not end, its further checks do not start.

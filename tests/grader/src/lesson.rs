@@ -20,8 +20,8 @@ pub struct Lesson<C: 'static> {
     pub third_hints: C,
     /// canopy's own functions.
     pub reference: C,
-    /// In the order in which they are reported.
-    pub checks: &'static [Check<C>],
+    /// One list for each exercise, in the order in which they are reported; [`Lesson::checks`] iterates over all.
+    pub checks: &'static [&'static [Check<C>]],
     /// Known wrong answers, one list for each exercise; [`Lesson::mistakes`] iterates over all.
     pub mistakes: &'static [&'static [Mistake<C>]],
     /// Right answers written another way.
@@ -37,6 +37,8 @@ pub struct Check<C> {
     /// Words from the sentence of the function's comment that promises it; if the check fails, a student reads that
     /// sentence.
     pub promise: &'static str,
+    /// What a student reads if the answer fails this check first, and no known mistake fails in the same way.
+    pub cause: &'static str,
     /// Tests it.
     pub run: fn(&C) -> Verdict,
 }
@@ -45,8 +47,6 @@ pub struct Check<C> {
 pub struct Mistake<C> {
     /// The exercise, such as `1.2`.
     pub exercise: &'static str,
-    /// The check that must catch it.
-    pub caught_by: &'static str,
     /// The likely cause that the student reads.
     pub cause: &'static str,
     /// The whole contract, with this one answer wrong.
@@ -79,8 +79,13 @@ impl<C> Check<C> {
 }
 
 impl<C> Lesson<C> {
+    /// All checks.
+    pub fn checks(&self) -> impl Iterator<Item = &'static Check<C>> + use<C> {
+        self.checks.iter().copied().flatten()
+    }
+
     /// All known wrong answers.
-    pub fn mistakes(&self) -> impl Iterator<Item = &'static Mistake<C>> {
+    pub fn mistakes(&self) -> impl Iterator<Item = &'static Mistake<C>> + use<C> {
         self.mistakes.iter().copied().flatten()
     }
 
@@ -102,6 +107,7 @@ macro_rules! checks {
             exercise: $exercise,
             name: stringify!($check),
             promise: concat!("", $($promise)?),
+            cause: "",
             run: $check,
         }),+),+]
     };

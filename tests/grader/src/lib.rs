@@ -22,6 +22,7 @@
 
 mod cause;
 mod contract;
+mod corpus;
 mod draw;
 pub mod experiment;
 pub mod grades;
@@ -33,6 +34,7 @@ mod matrix;
 pub mod paths;
 pub mod progress;
 pub mod prove;
+mod rows;
 mod run;
 mod solution_call;
 pub mod source;
@@ -45,18 +47,20 @@ mod tolerance;
 mod values;
 mod verdict;
 
-pub use cause::cause;
+pub use cause::{Cause, cause};
 pub use contract::Contract;
+pub use corpus::corpus;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right};
 pub use manifest::{Exercise, Manifest, asked, contract, promise};
 pub use matrix::matrix;
 pub use prove::RightAnswers;
+pub use rows::{Facts, each};
 pub use run::{Outcome, run};
 pub use solution_call::solution_call;
 pub use state::worst;
 pub use stub_lines::stub_lines;
 pub use tolerance::Tolerance;
 pub use values::{Values, number};
-pub use verdict::{Case, Finding, Verdict, Wrong, given, not_run};
+pub use verdict::{Case, Finding, Kind, Verdict, Wrong, given, not_run};

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::{Lesson, Outcome, run};
 
-/// A Markdown table for each exercise of a lesson, with a row for each mistake and a column for each check: ● is the check
-/// that must catch the mistake, ○ another that catches it as well.
+/// A Markdown table for each exercise of a lesson, with a row for each mistake and a column for each check: ● is a check
+/// that catches the mistake.
 ///
 /// # Errors
 /// Those of the manifest.
@@ -15,11 +15,7 @@ pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
     let manifest = lesson.manifest()?;
     let mut out = format!("## Lesson {} · {}\n\n", manifest.lesson, manifest.title);
     for exercise in &manifest.exercises {
-        let checks: Vec<_> = lesson
-            .checks
-            .iter()
-            .filter(|c| c.exercise == exercise.id)
-            .collect();
+        let checks: Vec<_> = lesson.checks().filter(|c| c.exercise == exercise.id).collect();
         let _ = writeln!(out, "### {} {}\n", exercise.id, exercise.title);
         let heads: Vec<String> = checks.iter().map(|c| cell(&c.sentence())).collect();
         let _ = writeln!(out, "| known mistake | {} |", heads.join(" | "));
@@ -36,8 +32,7 @@ pub fn matrix<C: Copy + Send>(lesson: &Lesson<C>) -> Result<String> {
                 );
                 let sign = match outcome {
                     Outcome::Passed | Outcome::NotRun(_) => " ",
-                    _ if check.name == mistake.caught_by => "●",
-                    _ => "○",
+                    _ => "●",
                 };
                 let _ = write!(out, " {sign} |");
             }

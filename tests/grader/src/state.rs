@@ -88,6 +88,7 @@ mod tests {
             hints: Vec::new(),
         };
         let check = |name, run| Check {
+            cause: "",
             exercise: "9.4",
             name,
             promise: "",

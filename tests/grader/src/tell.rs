@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use crate::Outcome;
+use crate::{Cause, Outcome};
 
 /// Text with or without colour.
 #[derive(Clone, Copy)]
@@ -132,7 +132,7 @@ pub struct CheckReport<'a> {
     /// The outcome.
     pub outcome: &'a Outcome,
     /// The likely cause.
-    pub cause: Option<&'a str>,
+    pub cause: Option<Cause>,
     /// The chapter's file and the exercise's anchor in it.
     pub chapter: (&'a str, &'a str),
 }
@@ -157,8 +157,12 @@ impl CheckReport<'_> {
         }
         self.outcome_text(&mut out);
         if let Some(cause) = self.cause {
-            let lines: Vec<String> = wrap(cause, WIDTH - 15).iter().map(|l| ink.yellow(l)).collect();
-            out.push_str(&labelled("likely", &lines));
+            let (label, text) = match cause {
+                Cause::Likely(text) => ("likely", text),
+                Cause::Perhaps(text) => ("perhaps", text),
+            };
+            let lines: Vec<String> = wrap(text, WIDTH - 15).iter().map(|l| ink.yellow(l)).collect();
+            out.push_str(&labelled(label, &lines));
         }
         out.push_str(&paragraph("hint", &format!("cargo course hint {id}")));
         let (file, anchor) = self.chapter;
@@ -267,7 +271,7 @@ mod tests {
                 check: &long,
                 asked: &long,
                 outcome,
-                cause: Some(&long),
+                cause: Some(Cause::Perhaps(long.clone().leak())),
                 chapter: ("01.md", "exercise-1-2"),
             };
             let text = report.text(Ink { colour: false });

@@ -30,6 +30,22 @@ pub struct Wrong {
     pub got: Option<Values>,
     /// Expected, got and the first difference, one line each, within 64 columns.
     pub lines: Vec<String>,
+    /// What differs.
+    pub kind: Kind,
+}
+
+/// What differs between a result and the expected one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Numbers, or anything that is not listed below.
+    #[default]
+    Value,
+    /// Their shape.
+    Shape,
+    /// Their dtype.
+    Dtype,
+    /// There is an error instead of a result.
+    Error,
 }
 
 impl<E: std::error::Error> From<E> for Finding {
@@ -45,6 +61,7 @@ impl<E: std::error::Error> From<E> for Finding {
             what: "result".into(),
             got: None,
             lines: vec!["expected  Ok".into(), format!("got       Err: {first}")],
+            kind: Kind::Error,
         }))
     }
 }
@@ -77,7 +94,17 @@ impl Case {
         self
     }
 
-    fn wrong(&self, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
+    pub(crate) fn wrong(&self, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
+        self.wrong_by(Kind::Value, what, got, lines)
+    }
+
+    pub(crate) fn wrong_by(
+        &self,
+        kind: Kind,
+        what: &str,
+        got: Option<Values>,
+        lines: Vec<String>,
+    ) -> Verdict {
         // A line may contain an error, and that a backtrace.
         let short = |line: &String| crate::run::without_backtrace(line).collect::<Vec<_>>().join(" ");
         Err(Finding::Wrong(Box::new(Wrong {
@@ -85,6 +112,7 @@ impl Case {
             what: what.into(),
             got,
             lines: lines.iter().map(short).collect(),
+            kind,
         })))
     }
 
@@ -107,7 +135,13 @@ impl Case {
                 format!("expected  {}", head(&expected)),
                 format!("got       {}", head(&got)),
             ];
-            return self.wrong(what, Some(got), lines);
+            // The length of a list follows from what is in it.
+            let kind = match (got.shape.len(), expected.shape.len()) {
+                _ if got.dtype != expected.dtype => Kind::Dtype,
+                (1, 1) => Kind::Value,
+                _ => Kind::Shape,
+            };
+            return self.wrong_by(kind, what, Some(got), lines);
         }
         let lines = differences(&got, &expected, greatest(&expected).max(100.0 * self.scale));
         if lines.is_empty() {

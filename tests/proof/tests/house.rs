@@ -51,13 +51,14 @@ fn the_root_has_no_unknown_folder() {
 #[test]
 fn the_tests_have_no_unknown_folder() {
     let known = [
+        "answers",
         "book",
         "course",
         "gpu",
         "grader",
         "grid",
+        "kit",
         "proof",
-        "recorded_group",
         "workspace-hack",
     ];
     assert_eq!(folders("tests"), known, "should a folder be elsewhere?");
@@ -73,7 +74,7 @@ fn packages_import_only_what_they_may() {
         ("tests/grader", vec![]),
         ("tests/grid", vec![]),
         ("tests/proof", vec!["canopy", "canopy-data", "grader"]),
-        ("tests/recorded_group", vec!["canopy", "grader"]),
+        ("tests/kit", vec!["canopy", "grader"]),
     ]
     .map(|(folder, may)| (folder.to_owned(), may.into_iter().map(str::to_owned).collect()))
     .into();
@@ -83,7 +84,7 @@ fn packages_import_only_what_they_may() {
         let exercise = lesson.replace("lesson", "exercise");
         let canopy = ["canopy", "canopy-data"].map(str::to_owned).to_vec();
         allowed.insert(format!("exercises/{lesson}"), canopy.clone());
-        let checking = ["grader", "recorded_group"].map(str::to_owned).to_vec();
+        let checking = ["grader", "kit"].map(str::to_owned).to_vec();
         let own = [canopy, checking, vec![exercise]].concat();
         allowed.insert(format!("lessons/{lesson}"), own);
         // Not the exercises: the proof must build whatever a student writes.
@@ -92,7 +93,7 @@ fn packages_import_only_what_they_may() {
             .or_default()
             .push(lesson.clone());
     }
-    let ours = ["canopy", "canopy-data", "grader", "grid", "recorded_group"].map(str::to_owned);
+    let ours = ["canopy", "canopy-data", "grader", "grid", "kit"].map(str::to_owned);
     let exercises = lessons.iter().map(|l| l.replace("lesson", "exercise"));
     let ours: Vec<String> = ours
         .into_iter()

@@ -91,6 +91,7 @@ pub const CHECKS: &[Check<Lesson03>] = checks! {
 /// A wrong answer, described in words. Answers of the same `kind` have the same cause, whatever their numbers are.
 fn told(input: String, what: &str, kind: &[usize], lines: Vec<String>) -> Verdict {
     Err(Finding::Wrong(Box::new(Wrong {
+        kind: Default::default(),
         input,
         what: what.into(),
         got: Some(Values::from(kind)),

@@ -83,6 +83,7 @@ pub const CHECKS: &[Check<Lesson04>] = checks! {
 fn refuse(input: &str, what: &str, code: Vec<f64>, expected: &str, got: &str) -> Verdict {
     let count = code.len();
     Err(Finding::Wrong(Box::new(Wrong {
+        kind: Default::default(),
         input: input.to_owned(),
         what: what.to_owned(),
         got: Some(Values::tensor(code, &[count], "integer")),

@@ -19,6 +19,7 @@ pub fn refuse(input: String, what: &str, lines: Vec<String>, all: Vec<f64>) -> V
     let all: Vec<f64> = all.into_iter().map(on_scale).collect();
     let shape = [all.len()];
     Err(Finding::Wrong(Box::new(Wrong {
+        kind: Default::default(),
         input,
         what: what.to_owned(),
         got: Some(Values::tensor(all, &shape, "f64")),

@@ -1,7 +1,7 @@
 use candle_core::{DType, Device, Tensor};
 use canopy::parallel::Link;
 use grader::{Draw, Values, Verdict, draw, given};
-use recorded_group::{End, Operation, Ran, broken, on_ranks};
+use kit::{End, Operation, Ran, broken, on_ranks};
 
 use super::refused;
 use crate::Lesson08;

@@ -2,7 +2,7 @@ use canopy::parallel::{Bucket, BucketSizes, Kind};
 use grader::{Case, Draw, Verdict, draw, given};
 
 use crate::Lesson08;
-use recorded_group::{refused, wrong};
+use kit::{refused, wrong};
 
 const EQUAL: BucketSizes = BucketSizes {
     first: 10,

@@ -4,7 +4,7 @@ use grader::{Verdict, draw, given};
 
 use super::{ok, refused};
 use crate::Lesson08;
-use recorded_group::said;
+use kit::said;
 
 /// Launcher, and its variables for rank, world size and local rank.
 const LAUNCHERS: [(&str, [&str; 3]); 3] = [

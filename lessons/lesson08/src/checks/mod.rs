@@ -9,7 +9,7 @@ mod ring;
 mod share;
 
 use grader::{Check, checks};
-use recorded_group::{ok, refused};
+use kit::{ok, refused};
 
 use crate::Lesson08;
 use average::*;

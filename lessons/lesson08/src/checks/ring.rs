@@ -3,7 +3,7 @@ use std::cell::Cell;
 use anyhow::{Result, bail};
 use canopy::parallel::{Link, chunk};
 use grader::{Case, Draw, Values, Verdict, draw, given};
-use recorded_group::{Ran, on_ranks};
+use kit::{Ran, on_ranks};
 
 use super::refused;
 use crate::Lesson08;

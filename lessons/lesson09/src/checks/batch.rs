@@ -1,6 +1,6 @@
 use canopy::shard::{BatchSizes, BatchWanted};
 use grader::{Verdict, draw, given};
-use recorded_group::{ok, refused, said, wrong};
+use kit::{ok, refused, said, wrong};
 
 use crate::Lesson09;
 

@@ -1,6 +1,6 @@
 use anyhow::bail;
 use grader::{Verdict, draw, given};
-use recorded_group::{End, Operation, broken, ok, on_ranks, refused};
+use kit::{End, Operation, broken, ok, on_ranks, refused};
 
 use super::{
     all_finish, calls_are,

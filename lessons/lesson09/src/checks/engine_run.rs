@@ -9,7 +9,7 @@ use canopy::{
     shard::{EngineState, Outcome},
 };
 use grader::{Case, Verdict, draw, given};
-use recorded_group::{End, Ran, on_ranks};
+use kit::{End, Ran, on_ranks};
 
 use super::{all_finish, lists, mean, ranks, values};
 use crate::Lesson09;

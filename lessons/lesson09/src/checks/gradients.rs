@@ -1,6 +1,6 @@
 use canopy::parallel::{Link, chunk};
 use grader::{Verdict, draw, given};
-use recorded_group::{End, Operation, Ran, broken, on_ranks, refused};
+use kit::{End, Operation, Ran, broken, on_ranks, refused};
 
 use super::{all_finish, calls_are, lists, mean, ranks, values};
 use crate::Lesson09;

@@ -4,7 +4,7 @@ use canopy::{
     shard::{Memory, Sharded},
 };
 use grader::{Verdict, draw, given};
-use recorded_group::{End, Operation, Ran, broken, on_ranks, refused};
+use kit::{End, Operation, Ran, broken, on_ranks, refused};
 
 use super::{all_finish, calls_are, lists, mean, ranks, values};
 use crate::Lesson09;

@@ -10,7 +10,7 @@ mod slices;
 mod stage1;
 
 use grader::{Check, Draw, Values, Verdict, checks};
-use recorded_group::{Failed, Operation, Ran, wrong};
+use kit::{Failed, Operation, Ran, wrong};
 
 use crate::Lesson09;
 use batch::*;

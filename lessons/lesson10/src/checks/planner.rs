@@ -121,6 +121,7 @@ fn check(answer: &Lesson10, work: &Work, machine: &Machine) -> Verdict {
     let head = format!("{:24}{:>12}{:>12}", "", "expected", "got");
     // A known mistake is recognised by these lines.
     Err(Finding::Wrong(Box::new(Wrong {
+        kind: Default::default(),
         input,
         what: "the Choice".into(),
         got: None,

@@ -12,9 +12,6 @@ use candle_core::{CudaStorage, DType, Device, Layout, Result, Storage, Tensor, b
 use super::launch::{Argument, Grid, Launcher, TENSORS};
 use crate::kernels::cuda;
 
-/// Shared memory that a block may have without asking for more.
-const SHARED: usize = 48 << 10;
-
 /// A GPU. All launches are queued on the stream of candle's device.
 #[derive(Debug)]
 pub(super) struct Cuda(pub CudaDevice);
@@ -22,7 +19,8 @@ pub(super) struct Cuda(pub CudaDevice);
 impl Launcher for Cuda {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
         let function = cuda::kernel(&self.0, source, kernel)?;
-        if grid.shared > SHARED {
+        // A block may have 48 KiB without it, of which the kernel's own arrays take a part.
+        if grid.shared > 0 {
             let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(attribute, grid.shared as i32).w()?;
         }

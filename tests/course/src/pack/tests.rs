@@ -37,7 +37,7 @@ fn course() -> (tempfile::TempDir, Vec<Lesson>) {
         "solutions/src",
         "tests/course",
         "tests/grader",
-        "tests/recorded_group",
+        "tests/kit",
     ] {
         fs::create_dir_all(dir.path().join(folder)).unwrap();
     }

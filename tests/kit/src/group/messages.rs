@@ -26,6 +26,7 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
 pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
     let (input, what) = (input.to_owned(), what.to_owned());
     Err(Finding::Wrong(Box::new(Wrong {
+        kind: Default::default(),
         input,
         what,
         got,
