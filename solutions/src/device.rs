@@ -102,7 +102,7 @@ pub fn open(ordinal: usize) -> Result<Device, String> {
     })
 }
 
-/// Settings of a GPU that a training step needs to run without waiting. Not run on a GPU yet.
+/// Settings of a GPU that a training step needs to run without waiting.
 #[cfg(feature = "cuda")]
 fn set_up(device: &Device) -> candle_core::Result<()> {
     use candle_core::cuda_backend::{

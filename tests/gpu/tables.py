@@ -50,7 +50,8 @@ def page(record):
     found = parts.get("bench", {}).get("numbers", {}).get("rows", [])
     for mode, title in [("train", "Training"), ("infer", "Inference")]:
         if any(row["mode"] == mode for row in found):
-            text += [f"{title}, clouds of {found[0]['points']} points:", speeds(found, mode)]
+            head = f"{title}, clouds of {found[0]['points']} points"
+            text.append(f"<details><summary>{head}</summary>\n\n{speeds(found, mode)}\n\n</details>")
     return "\n\n".join(text)
 
 

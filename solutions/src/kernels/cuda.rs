@@ -1,9 +1,6 @@
 //! Compiles the kernels for an NVIDIA GPU; `device` launches them. NVRTC compiles a source for the GPU at its first use. The PTX is
 //! kept on disk. Its key is a hash of the source's name, all sources, the options (which name the architecture) and NVRTC's
-//! version.
-//!
-//! Not run on a GPU yet: `.ci/cuda` compiles every source for three architectures, and the tests run them on an emulated
-//! grid.
+//! version. `.ci/cuda` compiles every source for three architectures.
 
 use std::collections::HashSet;
 use std::ffi::OsString;

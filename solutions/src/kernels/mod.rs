@@ -11,7 +11,7 @@
 //! composition of them.
 //!
 //! Each operator's CUDA form is a `.cu` file beside it. `.ci/cuda` compiles these files for three architectures, and the
-//! tests run whole training steps of them on an emulated grid, in each of these dtypes. They were not run on a GPU.
+//! tests run whole training steps of them on an emulated grid, in each of these dtypes; `tests/gpu` runs them on a GPU.
 
 mod by_candle;
 mod clouds;

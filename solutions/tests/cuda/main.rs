@@ -1,5 +1,5 @@
 //! The CUDA sources on an emulated grid: values and gradients are compared with their CPU twins and with f64, at odd sizes, in
-//! f32, bf16 and fp16. `tests/gpu` runs them on a GPU in place of the grid. Not run on a GPU yet.
+//! f32, bf16 and fp16. `tests/gpu` runs them on a GPU in place of the grid.
 
 #![allow(clippy::unwrap_used)] // a test may panic
 

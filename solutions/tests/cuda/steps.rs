@@ -157,6 +157,20 @@ fn tolerance(precision: Precision) -> f64 {
     }
 }
 
+/// The greatest relative difference between the losses of two runs, in training and in the evaluation.
+fn loss_difference(found: &[(String, Vec<f64>)], expected: &[(String, Vec<f64>)]) -> f64 {
+    // The logits come last; the labels are those of `Run::trained`.
+    let evaluated = |values: &[(String, Vec<f64>)]| {
+        let logits = &values.last().unwrap().1;
+        let rows = logits.chunks_exact(CLASSES).enumerate();
+        let each = rows.map(|(i, row)| row.iter().map(|v| v.exp()).sum::<f64>().ln() - row[i * 2 % CLASSES]);
+        each.sum::<f64>() / (logits.len() / CLASSES) as f64
+    };
+    let pairs = found.iter().zip(expected).filter(|(f, _)| f.0.ends_with("loss"));
+    let in_training = pairs.map(|(f, e)| (f.1[0] / e.1[0] - 1.0).abs());
+    greatest(in_training.chain([(evaluated(found) / evaluated(expected) - 1.0).abs()]))
+}
+
 /// Ten steps of the trainer, against those of the CPU in the same precision: their losses, and in f32 everything.
 fn compare(kind: Kind, precision: Precision) {
     // On a GPU, tf32 is a setting of the whole process.
@@ -200,23 +214,22 @@ fn compare(kind: Kind, precision: Precision) {
     // A rounding may change which of two points is the maximum, and with it a gradient. After ten steps of the sizes of a GPU, the
     // CPU's own kernels for SSE4.2 and AVX-512 differ by up to 1.5e-3.
     let of_greatest = if is_emulated { 1e-3 } else { 5e-3 };
-    let mut worst = 0.0_f64;
     for ((name, found), (_, expected)) in found.iter().zip(&expected) {
-        if name.ends_with("loss") {
-            worst = greatest([worst, (found[0] - expected[0]).abs() / expected[0].abs()]);
-        }
         if precision == Precision::Fp32 {
             close(&format!("{kind}: {name}"), found, expected, of_greatest);
         }
     }
-    // The logits come last; the labels are those of `trained`.
-    let evaluated = |values: &[(String, Vec<f64>)]| {
-        let rows = values.last().unwrap().1.chunks_exact(CLASSES).enumerate();
-        let each = rows.map(|(i, row)| row.iter().map(|v| v.exp()).sum::<f64>().ln() - row[i * 2 % CLASSES]);
-        each.sum::<f64>() / sizes[0] as f64
-    };
-    worst = greatest([worst, (evaluated(&found) / evaluated(&expected) - 1.0).abs()]);
-    let allowed = tolerance(precision);
+    let worst = loss_difference(&found, &expected);
+    let mut allowed = tolerance(precision);
+    if !is_emulated && precision != Precision::Fp32 {
+        // Ten steps of these sizes are chaotic: what rounding alone changes on the CPU is what another order of rounding may.
+        let exact = Run {
+            lowering: None,
+            scale: None,
+            ..on_cpu
+        };
+        allowed = allowed.max(1.5 * loss_difference(&expected, &exact.values()));
+    }
     assert!(
         worst <= allowed,
         "{kind}, {precision}: losses differ by {worst:e}, tolerance {allowed:e}"

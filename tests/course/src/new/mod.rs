@@ -9,21 +9,14 @@ use anyhow::{Context, Result, ensure};
 
 /// Path and text of each file. `__NN__` is the lesson's number in two digits, `__N__` the number as in the names of
 /// exercises (`8` in `8.1`).
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 13] = [
     ("lessons/lesson__NN__/Cargo.toml", LESSON_MANIFEST),
     ("lessons/lesson__NN__/lesson.toml", include_str!("lesson.toml")),
     ("lessons/lesson__NN__/src/lib.rs", include_str!("lib.rs")),
-    ("lessons/lesson__NN__/src/checks.rs", include_str!("checks.rs")),
-    (
-        "lessons/lesson__NN__/src/mistakes.rs",
-        include_str!("mistakes.rs"),
-    ),
+    ("lessons/lesson__NN__/src/answers.rs", include_str!("answers.rs")),
+    ("lessons/lesson__NN__/src/iterations.rs", include_str!("iterations.rs")),
     ("lessons/lesson__NN__/src/right.rs", include_str!("right.rs")),
     ("lessons/lesson__NN__/src/stubs.rs", include_str!("stubs.rs")),
-    (
-        "lessons/lesson__NN__/src/third_hints.rs",
-        include_str!("third_hints.rs"),
-    ),
     ("lessons/lesson__NN__/run/Cargo.toml", RUN_MANIFEST),
     ("lessons/lesson__NN__/run/src/main.rs", include_str!("main.rs")),
     ("lessons/lesson__NN__/run/src/grade.rs", include_str!("grade.rs")),
