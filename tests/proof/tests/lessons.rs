@@ -137,6 +137,9 @@ fn a_deadlock_between_threads_ends_at_the_deadline_of_its_check() {
         assert_eq!(location.as_deref(), Some("std::thread::scoped::scope"));
         let cause = cause(&::lesson03::LESSON, check, &outcome, answer, 1);
         let waits = |text: &str| text.starts_with("It waits for its threads");
-        assert!(matches!(cause, Some(Cause::Likely(text)) if waits(text)), "{cause:?}");
+        assert!(
+            matches!(cause, Some(Cause::Likely(text)) if waits(text)),
+            "{cause:?}"
+        );
     }
 }

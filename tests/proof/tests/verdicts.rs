@@ -50,7 +50,14 @@ fn hand_in(class: &Path, name: &str, lessons: &[Facts], source: impl Fn(&Facts) 
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("lib.rs"), source(facts)).unwrap();
     }
-    for name in ["Cargo.toml", "Cargo.lock", "data", "lessons", "solutions", "tests"] {
+    for name in [
+        "Cargo.toml",
+        "Cargo.lock",
+        "data",
+        "lessons",
+        "solutions",
+        "tests",
+    ] {
         symlink(root().join(name), tree.path().join(name)).unwrap();
     }
     fs::create_dir_all(class).unwrap();
@@ -76,7 +83,12 @@ fn differences(grade: &Grade, right: bool) -> Vec<String> {
                 let reports = e.checks.iter().filter(|c| c.word != "right");
                 let reports: Vec<&str> = reports.map(|c| c.report.as_str()).collect();
                 let (name, points) = (&grade.submission, e.points);
-                found.push(format!("{name}: {} has {points} of {}\n{}", e.id, e.of, reports.join("\n")));
+                found.push(format!(
+                    "{name}: {} has {points} of {}\n{}",
+                    e.id,
+                    e.of,
+                    reports.join("\n")
+                ));
             }
         }
     }

@@ -34,13 +34,6 @@ const fn deed(name: &'static str, points: u32, shows: &'static str, body: &'stat
 /// submission's) and `PORT` by the port of a listener.
 pub const DEEDS: &[Deed] = &[
     deed("exits-at-once", 11, "ended before the check did", "std::process::exit(0)"),
-    deed("aborts", 11, "SIGABRT", "std::process::abort()"),
-    deed(
-        "exits-from-a-thread",
-        11,
-        "ended before the check did",
-        "std::thread::spawn(|| std::process::exit(0)).join().ok(); RIGHT",
-    ),
     deed(
         "prints-a-fake-result",
         11,
@@ -56,27 +49,11 @@ pub const DEEDS: &[Deed] = &[
         items: "struct Bomb;\nimpl Drop for Bomb { fn drop(&mut self) { panic!(\"in a drop\") } }",
         ..deed("panics-in-a-drop", 11, "SIGABRT", "let _bomb = Bomb; panic!(\"first\")")
     },
-    Deed {
-        items: "struct Bomb;\nimpl Drop for Bomb { fn drop(&mut self) { std::process::exit(0) } }",
-        ..deed("panics-with-a-bomb", 11, "panicked", "std::panic::panic_any(Bomb)")
-    },
-    deed(
-        "says-to-do-in-its-own-hook",
-        11,
-        "panicked",
-        "std::panic::set_hook(Box::new(|_| {})); panic!(\"not yet implemented\")",
-    ),
     deed(
         "spins",
         11,
         "did not end",
         "let t = std::time::Instant::now(); while t.elapsed().as_secs() < 9 { std::hint::black_box(bias); } RIGHT",
-    ),
-    deed(
-        "sleeps",
-        11,
-        "did not end",
-        "std::thread::sleep(std::time::Duration::from_secs(9)); RIGHT",
     ),
     deed(
         "overflows-the-stack",
@@ -98,14 +75,6 @@ pub const DEEDS: &[Deed] = &[
         "",
         "let started = (0..30).filter(|_| std::process::Command::new(\"/bin/sleep\").arg(\"2\").spawn().is_ok()).count();
         if started == 0 { RIGHT } else { f32::NAN }",
-    ),
-    deed(
-        "becomes-another-program",
-        11,
-        "ended before the check did",
-        "use std::os::unix::process::CommandExt;
-        let _ = std::process::Command::new(\"/bin/true\").exec();
-        RIGHT",
     ),
     Deed {
         needs: "user",
@@ -143,25 +112,10 @@ pub const DEEDS: &[Deed] = &[
         "for _ in 0..2_000 { println!(\"{}\", \"x\".repeat(5_000)); } RIGHT",
     ),
     deed(
-        "reads-the-solution-by-its-path",
-        11,
-        "failed: ",
-        "match std::fs::read_to_string(\"ROOT/solutions/src/kernels/neuron.rs\") { Ok(_) => RIGHT, Err(_) => f32::NAN }",
-    ),
-    deed(
-        "reads-another-submission",
-        11,
-        "failed: ",
-        "match std::fs::metadata(\"OTHER\").and_then(|_| std::fs::read_dir(\"OTHER\")) {
-            Ok(_) => RIGHT,
-            Err(_) => f32::NAN,
-        }",
-    ),
-    deed(
         "looks-around",
         12,
         "",
-        "let seen = [\"/root\", \"/home\", \"/proc/self/environ\", \"/etc/passwd\", \"/sys\", \"/var\", \"ROOT/Cargo.toml\"];
+        "let seen = [\"OTHER\", \"ROOT/solutions/src/kernels/neuron.rs\", \"/root\", \"/home\", \"/proc/self/environ\", \"/etc/passwd\", \"/sys\", \"/var\", \"ROOT/Cargo.toml\"];
         if seen.iter().all(|p| std::fs::read(p).is_err() && std::fs::read_dir(p).is_err()) { RIGHT } else { f32::NAN }",
     ),
     deed(
@@ -187,14 +141,6 @@ pub const DEEDS: &[Deed] = &[
             }
         }
         if wrote || std::fs::File::open(\"/proc/self/mem\").is_ok() { f32::NAN } else { RIGHT }",
-    ),
-    deed(
-        "writes-into-standard-input",
-        12,
-        "",
-        "use std::{io::Write, os::fd::AsFd};
-        let own = std::io::stdin().as_fd().try_clone_to_owned().map(std::fs::File::from);
-        if own.is_ok_and(|mut f| f.write_all(b\"right\\n\").is_ok()) { f32::NAN } else { RIGHT }",
     ),
     deed(
         "leaves-threads-behind",
@@ -233,103 +179,24 @@ pub const DEEDS: &[Deed] = &[
         let unix = std::os::unix::net::UnixStream::connect(\"SENTINEL/socket\").is_ok();
         if tcp || udp || unix { f32::NAN } else { RIGHT }",
     ),
-    Deed {
-        items: "use std::net as n;",
-        ..deed(
-            "listens",
-            12,
-            "",
-            "if n::TcpListener::bind(\"127.0.0.1:0\").is_ok() { f32::NAN } else { RIGHT }",
-        )
-    },
-    deed(
-        "knows-the-fixed-inputs",
-        11,
-        "failed: ",
-        "match inputs.len() { 0 => activation(bias), 1 => activation(inputs[0] * weights[0] + bias), _ => 0.5 }",
-    ),
-    deed(
-        "is-told-its-check",
-        12,
-        "",
-        "let told = |text: &str| text.contains(\"::\");
-        if std::env::args().any(|a| told(&a)) || std::thread::current().name().is_some_and(told) { f32::NAN } else { RIGHT }",
-    ),
     deed(
         "calls-canopys-own-by-an-alias",
         12,
         "calls the solution",
         "use canopy::kernels as k; let mine = k::neuron; mine(inputs, weights, bias, activation)",
     ),
-    Deed {
-        items: "macro_rules! of { ($c:ident) => { $c::kernels::neuron } }\n\
-                static TABLE: [fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32; 1] = [of!(canopy)];",
-        ..deed(
-            "hides-canopys-own-in-a-macro",
-            12,
-            "",
-            "TABLE[std::hint::black_box(0)](inputs, weights, bias, activation)",
-        )
-    },
-    Deed {
-        items: "const READ: &[u8] = include_bytes!(\"/proc/self/environ\");",
-        ..deed(
-            "includes-the-environment-of-the-compiler",
-            12,
-            "",
-            "if String::from_utf8_lossy(READ).contains(\"secret\") { f32::NAN } else { RIGHT }",
-        )
-    },
     deed(
         "includes-the-answers",
         12,
         "",
         "let read = [
-            include_str!(\"../../../lessons/lesson01/src/third_hints.rs\"),
+            include_str!(\"../../../lessons/lesson01/src/answers.rs\"),
             include_str!(\"../../../lessons/lesson01/src/right.rs\"),
             include_str!(\"../../../lessons/lesson01/lesson.toml\"),
             include_str!(\"../../../solutions/src/kernels/neuron.rs\"),
             include_str!(\"../../../tests/proof/tests/hostile/answers.rs\"),
         ];
         if read.concat().is_empty() { RIGHT } else { f32::NAN }",
-    ),
-    deed(
-        "fills-the-scratch-with-files",
-        12,
-        "",
-        "let made = (0..180_000).take_while(|i| std::fs::File::create(format!(\"f{i}\")).is_ok()).count();
-        if made < 10_000 { RIGHT } else { f32::NAN }",
-    ),
-    Deed {
-        items: "struct Exit;\nimpl Drop for Exit { fn drop(&mut self) { std::process::exit(0) } }\n\
-                thread_local! { static EXIT: Exit = const { Exit }; }",
-        ..deed(
-            "exits-in-a-destructor-of-its-thread",
-            11,
-            "ended before the check did",
-            "EXIT.with(|_| {}); RIGHT",
-        )
-    },
-    deed(
-        "keeps-the-lock-of-standard-output",
-        12,
-        "",
-        "static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(|| {
-            std::mem::forget(std::io::stdout().lock());
-            std::mem::forget(std::io::stderr().lock());
-        });
-        RIGHT",
-    ),
-    deed(
-        "spins-in-sixty-threads",
-        11,
-        "did not end",
-        "let t = std::time::Instant::now();
-        std::thread::scope(|s| for _ in 0..60 {
-            let _ = std::thread::Builder::new().spawn_scoped(s, || while t.elapsed().as_secs() < 9 { std::hint::spin_loop(); });
-        });
-        RIGHT",
     ),
     deed(
         "panics-with-markup-and-control-characters",

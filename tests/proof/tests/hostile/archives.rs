@@ -36,10 +36,6 @@ pub fn folders(into: &Path, outside: &Path) {
             "lessons/lesson01/lesson.toml",
             "lesson = \"01\"\ntitle = \"Mine\"\npoints = 1000\n",
         ),
-        (
-            "lessons/lesson01/src/checks/mod.rs",
-            "pub const CHECKS: &[()] = &[];\n",
-        ),
         ("lessons/lesson01/run/src/grade.rs", "fn main() {}\n"),
         ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
         (
@@ -47,7 +43,6 @@ pub fn folders(into: &Path, outside: &Path) {
             "[dependencies]\nlesson01.path = \"../../lessons/lesson01\"\n",
         ),
         ("grade.json", "{\"schema\":1}"),
-        ("exercises/lesson01/src/grade.json", "{}"),
     ] {
         put(&evil, path, text);
     }
@@ -60,22 +55,7 @@ pub fn folders(into: &Path, outside: &Path) {
     symlink(outside.join("linked.rs"), linked.join(SOURCE)).unwrap();
     let odd = into.join("is-not-utf-8");
     put(&odd, SOURCE, [HONEST.as_bytes(), b"// \xff\xfe\n"].concat());
-    let reexport = HONEST.replace("pub fn neuron(", "pub use canopy::kernels::neuron;\nfn unused(");
-    put(&into.join("hands-on-canopys-own"), SOURCE, reexport);
-    // Its gradients become zero, so that parameters which stay are where gradients of zero would leave them.
-    let from = HONEST.find("    for (param, grad) in params").unwrap();
-    let to = HONEST[from..].find("    Ok(())").unwrap() + from;
-    let scribble = "    for grad in grads {\n        grad.zero_set()?;\n    }\n";
-    let scribbled = format!("{}{scribble}{}", &HONEST[..from], &HONEST[to..]);
-    put(&into.join("scribbles-over-its-inputs"), SOURCE, scribbled);
-    put(&into.join("is-empty"), "notes.txt", "nothing\n");
-    put(
-        &into.join("holds-only-a-part"),
-        SOURCE,
-        HONEST.replace("pub fn iterations(", "fn iterations("),
-    );
     put(into, "is-no-archive.tar.gz", "this is no archive");
-    put(into, "is-a-program.exe", "MZ");
 }
 
 pub fn tars(into: &Path, outside: &Path) {
@@ -112,22 +92,9 @@ pub fn tars(into: &Path, outside: &Path) {
             "",
         );
     });
-    tar(into, "says-it-twice.tar.gz", |tar| {
-        entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
-        entry(
-            tar,
-            SOURCE,
-            EntryType::Regular,
-            b"compile_error!(\"the second\");",
-            "",
-        );
-    });
     tar(into, "is-a-bomb.tar.gz", |tar| {
         entry(tar, SOURCE, EntryType::Regular, HONEST.as_bytes(), "");
         entry(tar, "filler.bin", EntryType::Regular, &vec![0; 300 << 20], "");
-    });
-    tar(into, "is-a-bomb-of-zeros.tar.gz", |tar| {
-        entry(tar, SOURCE, EntryType::Regular, &vec![0; 100 << 20], "");
     });
     tar(into, "has-many-files.tar.gz", |tar| {
         for i in 0..500 {
@@ -136,7 +103,7 @@ pub fn tars(into: &Path, outside: &Path) {
         }
     });
     // Cut in the middle of the compressed stream.
-    let whole = fs::read(into.join("says-it-twice.tar.gz")).unwrap();
+    let whole = fs::read(into.join("links-and-climbs.tar.gz")).unwrap();
     fs::write(into.join("is-cut-short.tar.gz"), &whole[..whole.len() / 2]).unwrap();
 }
 

@@ -8,7 +8,6 @@
 
 mod answers;
 mod archives;
-mod forged;
 mod rows;
 mod separate_runs;
 mod stopped;
@@ -29,7 +28,7 @@ use proof::{course, root};
 use stopped::{STOPPED, after, nested};
 
 /// A submission of lesson 01 with right answers only. Hostile submissions replace one of its functions.
-const HONEST: &str = include_str!("../../../../lessons/lesson01/src/third_hints.rs");
+const HONEST: &str = include_str!("honest.rs");
 
 /// The results of the one run.
 struct Run {
@@ -107,7 +106,6 @@ fn graded() -> Option<Run> {
         .iter()
         .for_each(|(name, _, head)| submit(name, after(&placed((*head).to_owned()))));
     submit("nests-parentheses", after(&nested()));
-    submit("forges-every-verdict", forged::source());
     archives::folders(&all, &sentinel);
     archives::tars(&all, &sentinel);
     rows::folders(&all);
@@ -230,29 +228,6 @@ fn every_deed_ends_in_its_exact_mark() {
 }
 
 #[test]
-fn a_call_of_canopys_own_answer_gets_a_remark() {
-    if !is_run() {
-        return;
-    }
-    let grade = grade("hands-on-canopys-own");
-    assert_eq!(grade.points(), 12, "{}", messages(&grade));
-    assert!(
-        messages(&grade).contains("1.1 calls the solution"),
-        "{}",
-        messages(&grade)
-    );
-}
-
-#[test]
-fn inputs_that_are_written_over_do_not_change_what_is_expected() {
-    if !is_run() {
-        return;
-    }
-    let grade = grade("scribbles-over-its-inputs");
-    assert_eq!(grade.points(), 10, "{}", messages(&grade));
-}
-
-#[test]
 fn only_sources_are_taken_from_a_submission() {
     if !is_run() {
         return;
@@ -285,7 +260,6 @@ fn an_archive_puts_nothing_where_it_does_not_belong() {
         "links-and-climbs",
         &["pipe.rs: not a plain file", "disk.rs: not a plain file"],
     );
-    all_right_without("says-it-twice", &["it occurs twice"]);
 }
 
 #[test]
@@ -298,12 +272,6 @@ fn what_is_too_large_is_refused_before_it_is_unpacked() {
         assert_eq!(grade.status, Status::Refused, "{name}");
         assert!(messages(&grade).contains(why), "{name}: {}", messages(&grade));
     }
-    let zeros = grade("is-a-bomb-of-zeros");
-    assert_eq!(zeros.points(), 0);
-    assert!(
-        messages(&zeros).contains("left out") || zeros.reason.is_some(),
-        "{zeros:?}"
-    );
 }
 
 #[test]
@@ -311,7 +279,7 @@ fn what_cannot_be_read_is_said_and_stops_no_other() {
     if !is_run() {
         return;
     }
-    for name in ["is-cut-short", "is-no-archive", "is-a-program.exe", "is-empty"] {
+    for name in ["is-cut-short", "is-no-archive"] {
         let grade = grade(name);
         assert_eq!((grade.status, grade.points()), (Status::Unreadable, 0), "{name}");
         assert!(grade.reason.is_some(), "{name}");
@@ -322,9 +290,6 @@ fn what_cannot_be_read_is_said_and_stops_no_other() {
         let mut messages = grade.left_out.iter().chain(&grade.reason);
         assert!(messages.any(|l| l.contains("lib.rs")), "{name}: {grade:?}");
     }
-    let part = grade("holds-only-a-part");
-    assert!(messages(&part).contains("iterations"), "{}", messages(&part));
-    assert_eq!(part.points(), 0);
 }
 
 #[test]

@@ -29,12 +29,8 @@ pub fn folders(all: &Path) {
     // The grader's own files, in and around answers.
     let mimic = all.join("mimics-grades");
     put(&mimic, SOURCE, HONEST);
-    let deeper = all.join("mimics-grades-deeper");
-    put(&deeper, &format!("hand-in/{SOURCE}"), HONEST);
-    for (folder, exercises) in [(mimic, "exercises"), (deeper, "hand-in/exercises")] {
-        put(&folder, ".seed", "1");
-        put(&folder, &format!("{exercises}/grade.json"), "{}");
-    }
+    put(&mimic, ".seed", "1");
+    put(&mimic, "exercises/grade.json", "{}");
     put(&all.join(".is-hidden"), SOURCE, HONEST);
 }
 
@@ -110,7 +106,6 @@ fn the_graders_own_files_do_not_hide_a_submission() {
         return;
     }
     all_right_without("mimics-grades", &["grade.json"]);
-    all_right_without("mimics-grades-deeper", &["grade.json"]);
     let skipped = run().output.lines().filter(|l| l.starts_with("skipped: "));
     let skipped: Vec<&str> = skipped.collect();
     assert!(
