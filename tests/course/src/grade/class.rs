@@ -151,26 +151,23 @@ fn lessons_to_build(bench: &Bench, all: &[Submission], out: &Path, options: &Opt
     for one in all {
         let (grade, taken) = bench.begin(one);
         if let Some(taken) = taken
-            && kept(bench, &grade, &out.join(&one.name), &options.again).is_none()
+            && kept(bench, &grade, &taken, &out.join(&one.name), &options.again).is_none()
         {
-            match bench.wanted.is_empty() {
-                true => lessons.extend(taken.lessons.into_keys()),
-                false => lessons.extend(bench.wanted.iter().cloned()),
-            }
+            lessons.extend(bench.lessons_of(&taken));
         }
     }
-    lessons.retain(|lesson| bench.manifests.contains_key(lesson));
     lessons
 }
 
-/// The saved grade of a submission, if nothing has changed and it is not to be graded again.
-fn kept(bench: &Bench, grade: &Grade, folder: &Path, again: &[String]) -> Option<Grade> {
+/// The saved grade of a submission, if nothing has changed and it is not to be graded again. Of its lessons, those that are graded
+/// now: another run may have graded more.
+fn kept(bench: &Bench, grade: &Grade, taken: &Taken, folder: &Path, again: &[String]) -> Option<Grade> {
     let again = again.iter().any(|a| *a == grade.submission || a == "all");
-    let kept = Grade::load(&folder.join("grade.json")).ok().filter(|_| !again)?;
+    let mut kept = Grade::load(&folder.join("grade.json")).ok().filter(|_| !again)?;
     let same = (&kept.digest, &kept.course, kept.seed) == (&grade.digest, &grade.course, grade.seed);
-    let names: Vec<&String> = kept.lessons.iter().map(|l| &l.lesson).collect();
-    let lessons = bench.wanted.iter().all(|w| names.contains(&w));
-    (same && lessons && kept.status == Status::Graded).then_some(kept)
+    let lessons = bench.lessons_of(taken);
+    kept.lessons.retain(|l| lessons.contains(&l.lesson));
+    (same && kept.lessons.len() == lessons.len() && kept.status == Status::Graded).then_some(kept)
 }
 
 fn run_all(
@@ -234,7 +231,8 @@ fn graded(
     ensure!(!STOP.load(SeqCst), "stopped");
     let folder = out.join(&one.name);
     let (grade, taken) = begun(bench, one, roster);
-    if let Some(mut kept) = kept(bench, &grade, &folder, again) {
+    let saved_grade = taken.as_ref().and_then(|taken| kept(bench, &grade, taken, &folder, again));
+    if let Some(mut kept) = saved_grade {
         kept.lessons
             .iter_mut()
             .flat_map(|l| &mut l.exercises)
@@ -263,11 +261,11 @@ fn not_graded(
 ) -> Result<Grade> {
     let folder = out.join(&one.name);
     let (mut grade, taken) = begun(bench, one, roster);
-    if taken.is_some() {
+    if let Some(taken) = taken {
         let mut reason = format!("{why:#}");
         if STOP.load(SeqCst) {
             // An interrupt does not cost the grade of an earlier run.
-            if let Some(kept) = kept(bench, &grade, &folder, &[]) {
+            if let Some(kept) = kept(bench, &grade, &taken, &folder, &[]) {
                 return Ok(kept);
             }
             reason = "grading was interrupted; the next run grades it".into();

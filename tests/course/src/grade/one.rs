@@ -106,6 +106,16 @@ impl Bench {
         Ok(())
     }
 
+    /// The lessons of a submission that are graded: those that were asked for, or else those that it has.
+    pub fn lessons_of(&self, taken: &Taken) -> BTreeSet<String> {
+        let mut lessons = BTreeSet::from_iter(self.wanted.iter().cloned());
+        if lessons.is_empty() {
+            lessons.extend(taken.lessons.keys().cloned());
+        }
+        lessons.retain(|lesson| self.manifests.contains_key(lesson));
+        lessons
+    }
+
     /// Takes the files of a submission, and returns its grade as far as it is known without running anything.
     pub fn begin(&self, submission: &Submission) -> (Grade, Option<Taken>) {
         let mut grade = Grade {
@@ -144,11 +154,9 @@ impl Bench {
     /// Grades what was taken, in the copy of the course `tree`.
     pub fn grade(&self, mut grade: Grade, taken: &Taken, tree: &Tree) -> Result<Grade> {
         let began = Instant::now();
-        for (name, ready) in &self.lessons {
+        let graded = self.lessons_of(taken);
+        for (name, ready) in self.lessons.iter().filter(|(name, _)| graded.contains(*name)) {
             let files = taken.lessons.get(name);
-            if files.is_none() && !self.wanted.contains(name) {
-                continue;
-            }
             let lesson = match files {
                 Some(files) => {
                     let words = self.lesson(ready, files, tree)?;

@@ -62,6 +62,14 @@ fn a_second_run_grades_only_what_changed() {
         Some(0)
     );
     assert_eq!(load().points(), 11);
+    // Grades of one lesson are not mixed with grades of two.
+    let second = submission.join("exercises/lesson02/src/lib.rs");
+    fs::create_dir_all(second.parent().unwrap()).unwrap();
+    fs::copy(root().join("lessons/lesson02/src/stubs.rs"), second).unwrap();
+    for (more, lessons) in [(&[][..], 2), (&["--lesson", "01"], 1), (&[], 2)] {
+        assert_eq!(grade_one(&submission, &out, more), Some(0));
+        assert_eq!(load().lessons.len(), lessons, "{more:?}");
+    }
 }
 
 #[test]
