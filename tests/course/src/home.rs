@@ -2,7 +2,7 @@
 
 use grader::{
     Exercise, Manifest, asked, paths,
-    progress::{Progress, Trouble},
+    progress::Progress,
     tell::{Ink, wrap},
 };
 
@@ -10,7 +10,7 @@ use crate::lessons::{self, Lesson};
 
 /// Lists all lessons with the state of their exercises after the last runs. Lessons that are finished or not begun take one
 /// line; the others, and the lesson of the next exercise, list their exercises.
-pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&Trouble>, ink: Ink) -> String {
+pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, ink: Ink) -> String {
     let mut out = String::from("\n");
     let next = lessons::next(lessons, progress).map(|(l, _)| l.manifest.lesson.as_str());
     let (mut points, mut of) = (0, 0);
@@ -35,13 +35,8 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&Trouble>
     out.push_str(&format!("{points} of {of} points in the last runs.\n"));
     out.push_str(&up_next(lessons, progress, ink));
     if let Some(trouble) = trouble {
-        let more = match trouble {
-            Trouble::Damaged(_) => {
-                "; this is what can be read of it. `cargo course check all` restores it; the damaged file is kept."
-            }
-            Trouble::Newer(_) => ".",
-        };
-        let lines = wrap(&format!("{trouble}{more}"), 80);
+        let text = format!("{trouble}. `cargo course check all` writes it anew; the damaged file is kept.");
+        let lines = wrap(&text, 80);
         out.push_str(&format!("\n{}\n", ink.yellow(&lines.join("\n"))));
     }
     out
@@ -203,11 +198,11 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_reported_with_what_to_do() {
-        let trouble = Trouble::Damaged("expected `=`".into());
+        let trouble = ".course/progress.toml is damaged (expected `=`)";
         let text = screen(
             &course(1),
             &Progress::default(),
-            Some(&trouble),
+            Some(trouble),
             Ink { colour: false },
         );
         assert!(

@@ -145,7 +145,7 @@ fn run(options: Options) -> Result<ExitCode> {
     match options.command {
         None => {
             let (progress, trouble) = Progress::look();
-            print!("{}", home::screen(&lessons, &progress, trouble.as_ref(), ink));
+            print!("{}", home::screen(&lessons, &progress, trouble.as_deref(), ink));
         }
         Some(Task::Slurm(task)) => slurm::run(&root, &task)?,
         Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),

@@ -1,9 +1,9 @@
-//! The progress of a student, as recorded by runs in one small file, `.course/progress.toml`. If it is damaged, the readable
-//! part is kept, and the next runs fill in the rest.
+//! The progress of a student, as recorded by runs in one small file, `.course/progress.toml`. If it is damaged, the next runs
+//! write it anew.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs, io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -11,15 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{paths, worst};
 
-/// The value of the file's `schema`. A file of a later version of the course is not changed.
-pub const SCHEMA: u32 = 1;
-
 /// The content of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// [`SCHEMA`].
-    pub schema: u32,
     /// Exercises whose solution was shown before they were right.
     pub given_up: BTreeSet<String>,
     /// The number of hints shown for each exercise.
@@ -30,89 +25,32 @@ pub struct Progress {
     pub checks: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Why the file could not be read completely.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Trouble {
-    /// It is damaged: the message of the parser.
-    Damaged(String),
-    /// It was written by a later version of the course.
-    Newer(u32),
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Damaged(why) => write!(f, "{FILE} is damaged ({why})"),
-            Self::Newer(schema) => write!(
-                f,
-                "{FILE} has schema {schema}, and this course knows {SCHEMA}: it was written by a later version, \
-                 and is left as it is"
-            ),
-        }
-    }
-}
-
 const FILE: &str = ".course/progress.toml";
 
 impl Progress {
-    /// Loads the progress, or the readable part of it.
+    /// Loads the progress: none if there is no file, or if it is damaged.
     pub fn load() -> Self {
         Self::look().0
     }
 
-    /// Loads the progress, and what is wrong with the file, if anything.
-    pub fn look() -> (Self, Option<Trouble>) {
+    /// Loads the progress, and why the file could not be read, if it could not.
+    pub fn look() -> (Self, Option<String>) {
         path().map_or_else(Default::default, |path| Self::read(&path))
     }
 
-    fn read(path: &Path) -> (Self, Option<Trouble>) {
-        let text = match fs::read(path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Default::default(),
-            Err(error) => return (Self::default(), Some(Trouble::Damaged(error.to_string()))),
+    fn read(path: &Path) -> (Self, Option<String>) {
+        let parsed = match fs::read_to_string(path) {
+            Ok(text) => toml::from_str(&text).map_err(|error| error.message().to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(error.to_string()),
         };
-        Self::parse(&text)
-    }
-
-    fn parse(text: &str) -> (Self, Option<Trouble>) {
-        let newer = |p: &Self| (p.schema > SCHEMA).then_some(Trouble::Newer(p.schema));
-        let error = match toml::from_str::<Self>(text) {
-            Ok(progress) => {
-                let newer = newer(&progress);
-                return (progress, newer);
+        match parsed {
+            Ok(progress) => (progress, None),
+            Err(why) => {
+                let why = why.lines().next().unwrap_or_default();
+                (Self::default(), Some(format!("{FILE} is damaged ({why})")))
             }
-            Err(error) => error,
-        };
-        // A later version may have changed all but its number.
-        #[derive(Deserialize)]
-        struct Number {
-            schema: u32,
         }
-        if let Ok(Number { schema }) = toml::from_str(text)
-            && schema > SCHEMA
-        {
-            return (Self::default(), Some(Trouble::Newer(schema)));
-        }
-        let why = error.message().lines().next().unwrap_or_default().to_owned();
-        (Self::salvaged(text), Some(Trouble::Damaged(why)))
-    }
-
-    /// The part before the damage: the most lines from the beginning that can be parsed.
-    fn salvaged(text: &str) -> Self {
-        let lines: Vec<&str> = text.lines().collect();
-        (0..lines.len())
-            .rev()
-            .find_map(|n| toml::from_str(&lines[..n].join("\n")).ok())
-            .unwrap_or_default()
-    }
-
-    /// Saves it atomically.
-    fn save(&mut self, path: &Path) -> io::Result<()> {
-        self.schema = SCHEMA;
-        let text = toml::to_string(self).map_err(io::Error::other)?;
-        let next = path.with_extension(format!("{}.tmp", std::process::id()));
-        fs::write(&next, text)?;
-        fs::rename(next, path)
     }
 
     /// The state of an exercise: `right` only if every check was, `to do` if nothing is known.
@@ -124,10 +62,10 @@ impl Progress {
     }
 }
 
-/// Loads, changes and saves it, under a lock against other processes. A copy of a damaged file is kept next to it.
+/// Loads, changes and saves it, under a lock against other processes. A damaged file is kept next to it.
 ///
 /// # Errors
-/// Returns an error if a file operation fails, or if the file is of a later version; it is not changed then.
+/// Returns an error if a file operation fails.
 pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
     match path() {
         Some(path) => change_at(&path, by),
@@ -141,23 +79,15 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
     let lock = fs::File::create(folder.join("lock"))?;
     // Unlocked when it is closed, at the end. If files cannot be locked, two runs at once may lose a result.
     let _ = lock.lock();
-    let (mut progress, trouble) = Progress::read(path);
-    match trouble {
-        Some(Trouble::Newer(_)) => {
-            return Err(io::Error::other(
-                trouble.map_or_else(String::new, |t| t.to_string()),
-            ));
-        }
-        Some(Trouble::Damaged(_)) => {
-            let mut beside = (1..).map(|n| path.with_extension(format!("damaged-{n}.toml")));
-            if let Some(free) = beside.find(|p| !p.exists()) {
-                fs::rename(path, free)?;
-            }
-        }
-        None => {}
+    let (mut progress, damaged) = Progress::read(path);
+    if damaged.is_some() {
+        fs::rename(path, path.with_extension("damaged.toml"))?;
     }
     let result = by(&mut progress);
-    progress.save(path)?;
+    let text = toml::to_string(&progress).map_err(io::Error::other)?;
+    let next = path.with_extension(format!("{}.tmp", std::process::id()));
+    fs::write(&next, text)?;
+    fs::rename(next, path)?;
     Ok(result)
 }
 
@@ -214,81 +144,21 @@ mod tests {
     }
 
     #[test]
-    fn the_part_before_the_damage_is_kept() {
-        let mut whole = Progress {
-            schema: SCHEMA,
-            ..Progress::default()
-        };
-        whole.hints.insert("1.1".into(), 2);
-        whole.note(&[("1.1", "a")], &[("1.1", "a", "right")]);
-        let text = toml::to_string(&whole).unwrap();
-        let (read, trouble) = Progress::parse(&format!("{text}\n[checks.\"1.2\"]\nb = \"ri"));
-        assert_eq!(
-            (read.hints, read.checks),
-            (whole.hints, {
-                let mut checks = whole.checks;
-                checks.insert("1.2".into(), BTreeMap::new());
-                checks
-            })
-        );
-        assert!(matches!(trouble, Some(Trouble::Damaged(_))));
-        for text in [
-            "hints = 3",
-            "\u{0}\u{1}",
-            "[checks]\n1 = [",
-            "[hints]\n\"1.1\" = -1",
-        ] {
-            let (read, trouble) = Progress::parse(text);
-            assert_eq!(read, Progress::default(), "{text:?}");
-            assert!(matches!(trouble, Some(Trouble::Damaged(_))), "{text:?}");
-        }
-        assert_eq!(Progress::parse(""), (Progress::default(), None));
-    }
-
-    #[test]
     fn a_damaged_file_is_kept_beside_the_new_one() {
-        let folder = Folder::new("damaged");
-        fs::write(folder.file(), "[hints]\n\"1.1\" = 2\n\"1.2\" = ").unwrap();
-        change_at(&folder.file(), |p| p.given_up.insert("1.2".into())).unwrap();
-        let (read, trouble) = Progress::read(&folder.file());
-        assert_eq!((read.hints.get("1.1"), trouble), (Some(&2), None));
-        assert!(read.given_up.contains("1.2"));
-        assert!(folder.0.join("progress.damaged-1.toml").exists());
-    }
-
-    #[test]
-    fn a_file_of_a_later_version_is_not_touched() {
-        let folder = Folder::new("newer");
-        for text in [
-            "schema = 7\n[hints]\n\"1.1\" = 2\n",
-            "schema = 7\nhints = \"other\"\n",
-        ] {
-            fs::write(folder.file(), text).unwrap();
-            let error = change_at(&folder.file(), |p| p.hints.clear())
-                .unwrap_err()
-                .to_string();
-            assert!(error.contains("schema 7"), "{error}");
-            assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
+        let folder = std::env::temp_dir().join(format!("course-damaged-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("progress.toml");
+        for damaged in ["[hints]\n\"1.1\" = 2\n\"1.2\" = ", "hints = 3"] {
+            fs::write(&file, damaged).unwrap();
+            assert!(Progress::read(&file).1.unwrap().contains("is damaged"));
+            change_at(&file, |p| p.given_up.insert("1.2".into())).unwrap();
+            let (read, trouble) = Progress::read(&file);
+            assert!(read.given_up.contains("1.2") && trouble.is_none(), "{trouble:?}");
+            assert_eq!(
+                fs::read_to_string(folder.join("progress.damaged.toml")).unwrap(),
+                damaged
+            );
         }
-    }
-
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("course-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn file(&self) -> PathBuf {
-            self.0.join("progress.toml")
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+        fs::remove_dir_all(folder).unwrap();
     }
 }

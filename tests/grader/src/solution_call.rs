@@ -19,10 +19,7 @@ pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
 
 /// Whether a `use` of canopy's crates names `function`, or a path from a module that is none of the student's own.
 fn names_function(sources: &[&str], function: &str) -> bool {
-    let files: Vec<Vec<Token>> = sources
-        .iter()
-        .filter_map(|source| tokens(source).ok())
-        .collect();
+    let files: Vec<Vec<Token>> = sources.iter().filter_map(|source| tokens(source).ok()).collect();
     let mut own: BTreeSet<&str> = ["crate", "self", "super"].into();
     for pair in files.iter().flat_map(|tokens| tokens.windows(2)) {
         if pair[0].text == "mod" {
@@ -40,8 +37,11 @@ fn names_function(sources: &[&str], function: &str) -> bool {
                 (_, Some(canopys)) => return *canopys,
                 // In `Type::function`, it is a function of the type.
                 (_, None) => {
-                    let before = [at.wrapping_sub(3), at.wrapping_sub(2), at.wrapping_sub(1)].map(|i| tokens.get(i));
-                    let [Some(module), Some(one), Some(two)] = before else { return false };
+                    let before =
+                        [at.wrapping_sub(3), at.wrapping_sub(2), at.wrapping_sub(1)].map(|i| tokens.get(i));
+                    let [Some(module), Some(one), Some(two)] = before else {
+                        return false;
+                    };
                     return one.text == ":"
                         && two.text == ":"
                         && module.name

@@ -231,7 +231,9 @@ fn graded(
     ensure!(!STOP.load(SeqCst), "stopped");
     let folder = out.join(&one.name);
     let (grade, taken) = begun(bench, one, roster);
-    let saved_grade = taken.as_ref().and_then(|taken| kept(bench, &grade, taken, &folder, again));
+    let saved_grade = taken
+        .as_ref()
+        .and_then(|taken| kept(bench, &grade, taken, &folder, again));
     if let Some(mut kept) = saved_grade {
         kept.lessons
             .iter_mut()

@@ -14,7 +14,10 @@ const FILES: [(&str, &str); 13] = [
     ("lessons/lesson__NN__/lesson.toml", include_str!("lesson.toml")),
     ("lessons/lesson__NN__/src/lib.rs", include_str!("lib.rs")),
     ("lessons/lesson__NN__/src/answers.rs", include_str!("answers.rs")),
-    ("lessons/lesson__NN__/src/iterations.rs", include_str!("iterations.rs")),
+    (
+        "lessons/lesson__NN__/src/iterations.rs",
+        include_str!("iterations.rs"),
+    ),
     ("lessons/lesson__NN__/src/right.rs", include_str!("right.rs")),
     ("lessons/lesson__NN__/src/stubs.rs", include_str!("stubs.rs")),
     ("lessons/lesson__NN__/run/Cargo.toml", RUN_MANIFEST),
