@@ -10,7 +10,7 @@ use canopy::{
 };
 use grader::{Right, right};
 
-use crate::{Lesson10, REFERENCE, answer_helpers::*};
+use crate::{Lesson10, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson10>] = &[
     right!("10.1", "W·xᵀ, transposed", column_parallel: |x, w, b| {
@@ -25,10 +25,10 @@ pub const RIGHT: &[Right<Lesson10>] = &[
     right!("10.1", "the bias as a column of ones", column_parallel: |x, w, b| {
         let ones = Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?;
         let wide = Tensor::cat(&[x, &ones], 1)?;
-        product(&wide, &Tensor::cat(&[w, &b.unsqueeze(1)?], 1)?)
+        Ok(wide.matmul(&Tensor::cat(&[w, &b.unsqueeze(1)?], 1)?.t()?)?)
     }),
     right!("10.2", "the bias on rank 0 alone, before the sum", row_parallel: |c, x, w, b| {
-        let mut part = product(x, w)?;
+        let mut part = x.matmul(&w.t()?)?;
         if c.rank() == 0 {
             part = part.broadcast_add(b)?;
         }
@@ -36,10 +36,9 @@ pub const RIGHT: &[Right<Lesson10>] = &[
     }),
     right!("10.2", "a p-th of the bias on each rank", row_parallel: |c, x, w, b| {
         let own = (b / c.world_size() as f64)?;
-        sum_over_ranks(c, &product(x, w)?.broadcast_add(&own)?)
+        sum_over_ranks(c, &x.matmul(&w.t()?)?.broadcast_add(&own)?)
     }, row_parallel_backward: |x, w, g| {
-        let bias = g.t()?.sum(1)?;
-        Ok(LinearGrads { bias, ..gradients(x, w, g)? })
+        Ok(LinearGrads { x: w.t()?.matmul(&g.t()?)?.t()?, weight: x.t()?.matmul(g)?.t()?, bias: g.t()?.sum(1)? })
     }),
     right!("10.3", "by loops", gpipe_order: |_, _, m| {
         let mut order: Vec<Action> = Vec::new();
@@ -90,7 +89,6 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         }
         most
     }),
-    right!("10.6", "from parts", choose: |w, m| planned(w, m, PLAN)),
     right!("10.6", "one candidate after the other, without a list", choose: |w, m| {
         let ranks = m.nodes * m.ranks_per_node;
         let mut least: Option<Choice> = None;

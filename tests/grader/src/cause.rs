@@ -15,12 +15,12 @@ use crate::{
 pub enum Cause {
     /// A known mistake has the same results in all checks of the exercise.
     Likely(&'static str),
-    /// A known mistake has the same results in the checks that the answer fails; or it is what an answer that fails this check
-    /// most often has wrong.
+    /// A known mistake has the same results in the checks that it fails, and the answer fails others as well; or it is what an
+    /// answer that fails this check most often has wrong.
     Perhaps(&'static str),
 }
 
-/// The cause of the known mistake that is like the answer: first in all checks of the exercise, then in those that the answer
+/// The cause of the known mistake that is like the answer: first in all checks of the exercise, then in those that the mistake
 /// fails. If there is none, the cause is that of `check`, the first that the answer fails.
 ///
 /// If the check did not end, the cause follows from the call in which it waits.
@@ -75,11 +75,9 @@ pub(crate) fn likely<C>(
             break;
         }
         let end = of_answer(other);
-        let agree = |m: &&Mistake<C>| same_end(&end, &of_mistake(other, m));
-        in_all.retain(|m| agree(m));
-        if !matches!(end, Outcome::Passed) {
-            alike.retain(|m| agree(m));
-        }
+        let agrees = |m: &&Mistake<C>| same_end(&end, &of_mistake(other, m));
+        in_all.retain(|m| agrees(m));
+        alike.retain(|m| matches!(of_mistake(other, m), Outcome::Passed) || agrees(m));
     }
     let known = in_all.first().map(|m| Cause::Likely(m.cause));
     known

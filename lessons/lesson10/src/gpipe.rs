@@ -1,0 +1,48 @@
+//! 10.3: GPipe's order.
+
+use grader::{Check, Facts, Mistake, Verdict, mistakes, rows};
+
+use crate::{
+    Lesson10, REFERENCE, answers,
+    order::{Shape, case, empty, kinds, micro_batches, shapes},
+};
+
+fn passes(answer: &Lesson10, shape: Shape) -> Verdict {
+    let case = case(shape);
+    let of = |lesson: &Lesson10| kinds(&(lesson.gpipe_order)(shape.0, shape.1, shape.2));
+    case.equal("forward (F) and backward (B) passes", of(answer), of(&REFERENCE))
+}
+
+fn numbers(answer: &Lesson10, shape: Shape) -> Verdict {
+    let case = case(shape);
+    let facts = |lesson: &Lesson10| {
+        let [forward, backward] = micro_batches(&(lesson.gpipe_order)(shape.0, shape.1, shape.2));
+        Facts::default()
+            .values("micro-batches of the forward passes", &forward)
+            .values("micro-batches of the backward passes", &backward)
+    };
+    case.same(facts(answer), facts(&REFERENCE))
+}
+
+pub const CHECKS: &[Check<Lesson10>] = rows! { "10.3";
+    by passes {
+        computes_all_forward_passes_first: "First come all forward passes",
+            "On each stage: one forward pass of every micro-batch, then one backward pass of every micro-batch." => shapes;
+    }
+    by numbers {
+        keeps_micro_batches_in_order: "in ascending order of the micro-batches", "Both kinds of passes count up: 0, 1, 2, …" => shapes;
+        is_empty_without_micro_batches: "the order is empty", "Without micro-batches there is no pass." => empty;
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.3" gpipe_order;
+    1 "Each backward pass follows its forward pass; GPipe computes all forward passes first.";
+    2 "This is the order of 1F1B.";
+    3 "The backward passes are in descending order; here they ascend.";
+    4 "The micro-batches are counted from 1; the first is 0.";
+    5 "The last micro-batch is left out.";
+    6 "There is a pass for each stage instead of one for each micro-batch.";
+    7 "The backward passes are missing.";
+    8 "Without micro-batches there is still one; the order must be empty.";
+    9 "The backward passes come before the forward passes.";
+};
