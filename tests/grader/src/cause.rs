@@ -89,9 +89,7 @@ pub(crate) fn likely<C>(
 fn default_cause<C>(check: &Check<C>, outcome: &Outcome) -> Option<Cause> {
     let cause = match outcome {
         Outcome::Wrong(wrong) => match wrong.kind {
-            Kind::Error => {
-                "An operation refuses its arguments: the message of the error says which, and why."
-            }
+            Kind::Error => "An error is returned where a value is expected: its message says why.",
             Kind::Shape => "The numbers have another shape than the contract asks for.",
             Kind::Dtype => {
                 "The numbers have another dtype than the contract asks for: convert neither arguments nor results."
