@@ -1,43 +1,68 @@
 //! Right answers that are not written as canopy's.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
-use canopy::profile::{Amdahl, Span, Total};
+use canopy::profile::{Amdahl, Kind, Pattern, Roof, Span, Total};
 use grader::{Right, right};
 
-use crate::{Lesson05, REFERENCE, answer_helpers::*};
+use crate::{Lesson05, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson05>] = &[
-    right!("5.1", "a stack, and what lies below each span", totals: |spans| added(spans, ADDING)),
-    right!("5.1", "instant by instant between starts and ends", totals: swept),
-    right!("5.2", "each run by two readings kept in a list", time_device: |d, w, n, f| {
-        (0..w).try_for_each(|_| f())?;
-        d.wait()?;
-        let readings: candle_core::Result<Vec<(u64, u64)>> = (0..n)
-            .map(|_| {
-                let start = d.now();
-                f()?;
-                d.wait()?;
-                Ok((start, d.now()))
-            })
-            .collect();
-        Ok(readings?.into_iter().map(|(a, b)| b - a).collect())
+    right!("5.1", "a span that ends later than all of its name before is in none of them", totals: |spans| {
+        let mut order: Vec<&Span> = spans.iter().collect();
+        order.sort_by_key(|s| (s.lane, s.start, Reverse(s.end)));
+        let (mut rows, mut reached) = (BTreeMap::<&str, Total>::new(), BTreeMap::new());
+        let mut open: Vec<&Span> = Vec::new();
+        for span in order {
+            while open.pop_if(|top| top.lane != span.lane || top.end <= span.start).is_some() {}
+            if let Some(top) = open.last() {
+                rows.entry(&top.name).or_default().own -= span.duration();
+            }
+            let row = rows.entry(&span.name).or_default();
+            row.calls += 1;
+            row.own += span.duration();
+            let reached = reached.entry((span.lane, &span.name)).or_insert(0);
+            if span.end > *reached {
+                row.total += span.duration();
+                *reached = span.end;
+            }
+            open.push(span);
+        }
+        let mut all: Vec<Total> = rows.into_iter().map(|(name, row)| Total { name: name.into(), ..row }).collect();
+        all.sort_by_key(|row| Reverse(row.own));
+        all
     }),
-    right!("5.2", "each run after a wait of its own", time_device: |d, w, n, f| {
+    right!("5.2", "a wait wherever no time is taken", time_device: |d, w, n, f| {
         for _ in 0..w {
+            d.wait()?;
             f()?;
         }
-        (0..n)
-            .map(|_| {
-                d.wait()?;
-                let start = d.now();
-                f()?;
-                d.wait()?;
-                Ok(d.now() - start)
-            })
-            .collect()
+        let mut once = || {
+            d.wait()?;
+            let start = d.now();
+            f()?;
+            d.wait()?;
+            Ok(d.now() - start)
+        };
+        (0..n).map(|_| once()).collect()
     }),
-    right!("5.3", "moment by moment, over all bounds", name_pattern: |s, w| named(s, w, NAMING)),
+    right!("5.3", "moment by moment, over all bounds", name_pattern: |spans, wall| {
+        let of = |kind: Kind| spans.iter().filter(move |span| span.kind == kind);
+        let mut bounds: Vec<u64> = of(Kind::Kernel).flat_map(|s| [s.start, s.end]).collect();
+        bounds.sort_unstable();
+        let runs = |w: &&[u64]| of(Kind::Kernel).any(|s| s.start <= w[0] && w[1] <= s.end);
+        let busy: u64 = bounds.windows(2).filter(runs).map(|w| w[1] - w[0]).sum();
+        if busy > 0 && busy as f64 / wall as f64 >= 0.8 {
+            return Some(Pattern::Compute);
+        }
+        let sum = |kind: Kind| of(kind).map(Span::duration).sum::<u64>();
+        match [sum(Kind::Load) + sum(Kind::Copy), sum(Kind::Wait), sum(Kind::Launch)] {
+            [0, 0, 0] => None,
+            [input, wait, launch] if input >= wait.max(launch) => Some(Pattern::Input),
+            [_, wait, launch] if wait >= launch => Some(Pattern::Synchronisation),
+            _ => Some(Pattern::Launch),
+        }
+    }),
     right!("5.4", "by the times that the whole and the rest take", amdahl: |share, wanted| {
         let rest = 1.0 - share;
         let needed = match wanted {
@@ -53,50 +78,31 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         let needed = if wanted <= 1.0 { 1.0 } else { factor };
         Amdahl { limit: 1.0 / rest, needed: (1.0..1e9).contains(&needed).then_some(needed) }
     }),
-    right!("5.5", "cut into tables first", copy_share: |cells| shared(cells, READING)),
+    right!("5.5", "each table read from its column names on", copy_share: |cells| {
+        let begins = |line: &Vec<String>| line.iter().any(|c| c == "Name" || c == "Operation");
+        let (mut busy, mut copies) = (0.0, 0.0);
+        for (at, head) in cells.iter().enumerate().filter(|(_, line)| begins(line)) {
+            let find = |name: &str| head.iter().position(|c| c == name);
+            let (nsys, nvprof) = (find("Total Time (ns)"), find("Time(%)").and(find("Time")));
+            let (Some(time), Some(name)) = (nsys.or(nvprof), find("Operation").or(find("Name"))) else { continue };
+            let mut rows = cells[at + 1..].iter().take_while(|line| line.len() > 2 && !begins(line));
+            let units = if nsys.is_some() { None } else { rows.next() };
+            let unit = units.map_or("ns", |units| &units[time]);
+            let thousands = ["ns", "us", "ms", "s"].iter().position(|&known| known == unit)?;
+            for row in rows.filter(|row| find("Type").is_none_or(|kind| row[kind] == "GPU activities")) {
+                let ns = row[time].parse::<f64>().ok()? * 1e3_f64.powi(thousands as i32);
+                busy += ns;
+                copies += if row[name].starts_with("[CUDA memcpy") { ns } else { 0.0 };
+            }
+        }
+        if busy > 0.0 { Some(copies / busy) } else { None }
+    }),
     right!("5.6", "by the two times, the longer of which counts", matmul_roof: |p, m| {
-        roof_by(p, m, counts, |intensity, ridge| intensity < ridge)
+        let [rows, inner, columns] = [p.rows, p.inner, p.columns].map(|n| n as u64);
+        let flops = (rows * columns * (inner + inner)) as f64;
+        let bytes = (p.width as u64 * (rows * (inner + columns) + inner * columns)) as f64;
+        let (intensity, seconds) = (flops / bytes, (bytes / m.bytes).max(flops / m.flops));
+        let memory_bound = intensity < m.flops / m.bytes;
+        Roof { flops, bytes, intensity, attainable: flops / seconds, seconds, memory_bound }
     }),
 ];
-
-/// The time between two events belongs to the innermost open span.
-fn swept(spans: &[Span]) -> Vec<Total> {
-    // Ends before starts; of starts at one time, the longer span first, and of ends the other way round.
-    let mut events: Vec<(usize, u64, bool, std::cmp::Reverse<u64>, usize)> = Vec::new();
-    let mut all: BTreeMap<&str, Total> = BTreeMap::new();
-    for (i, span) in spans.iter().enumerate() {
-        let of = all.entry(&span.name).or_insert_with(|| Total {
-            name: span.name.to_string(),
-            ..Total::default()
-        });
-        of.calls += 1;
-        if span.start < span.end {
-            events.push((span.lane, span.start, true, std::cmp::Reverse(span.end), i));
-            events.push((span.lane, span.end, false, std::cmp::Reverse(0), 0));
-        }
-    }
-    events.sort_unstable();
-    let (mut open, mut around, mut last) = (Vec::new(), BTreeMap::<&str, usize>::new(), 0);
-    for (_, at, starts, _, i) in events {
-        if let Some(of) = open
-            .last()
-            .and_then(|&top: &usize| all.get_mut(&*spans[top].name))
-        {
-            of.own += at - last;
-        }
-        last = at;
-        if starts {
-            let (span, count) = (&spans[i], around.entry(&spans[i].name).or_default());
-            if let (0, Some(of)) = (*count, all.get_mut(&*span.name)) {
-                of.total += span.duration();
-            }
-            *count += 1;
-            open.push(i);
-        } else if let Some(count) = open.pop().and_then(|top| around.get_mut(&*spans[top].name)) {
-            *count -= 1;
-        }
-    }
-    let mut rows: Vec<Total> = all.into_values().collect();
-    rows.sort_by_key(|t| std::cmp::Reverse(t.own));
-    rows
-}

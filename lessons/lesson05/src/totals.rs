@@ -1,0 +1,168 @@
+//! 5.1: self time and total time.
+
+use canopy::profile::{Kind, Span};
+use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
+
+use crate::{Lesson05, REFERENCE, answers};
+
+/// The spans of a lane, such as "step 0-3, forward 1-2", with indices of the times `t`. The kinds differ, which does
+/// not matter.
+fn spans(t: &[u64], lane: usize, text: &'static str) -> Vec<Span> {
+    let index = |text: &str| text.parse::<usize>().unwrap_or(usize::MAX);
+    let span = |(text, kind): (&'static str, Kind)| {
+        let (name, times) = text.split_once(' ').unwrap_or_default();
+        let (start, end) = times.split_once('-').unwrap_or_default();
+        Span::new(name, kind, lane, t[index(start)], t[index(end)])
+    };
+    let kinds = Kind::ALL.into_iter().cycle();
+    text.split(", ").zip(kinds).map(span).collect()
+}
+
+/// `count` rising times.
+fn times(d: &mut Draw, count: u64) -> Vec<u64> {
+    (0..count).map(|i| 20 * i + d.whole(1, 9) as u64).collect()
+}
+
+fn shuffled(d: &mut Draw, spans: &[Span]) -> Vec<Span> {
+    let mut all = spans.to_vec();
+    (1..all.len()).for_each(|i| all.swap(i, d.whole(0, i)));
+    all
+}
+
+fn shown(spans: &[Span]) -> String {
+    let one = |s: &Span| format!("{} {}–{} (lane {})", s.name, s.start, s.end, s.lane);
+    let first: Vec<String> = spans.iter().take(90).map(one).collect();
+    format!("{} spans: {}", spans.len(), first.join(", "))
+}
+
+/// The rows, whatever their order.
+fn added(answer: &Lesson05, spans: Vec<Span>) -> Verdict {
+    let facts = |of: &Lesson05| {
+        let rows = (of.totals)(&spans).into_iter();
+        let mut rows: Vec<_> = rows
+            .map(|row| (row.name, row.calls, row.total, row.own))
+            .collect();
+        rows.sort();
+        Facts::default().items("rows by name: calls, total, own", rows)
+    };
+    given(shown(&spans)).same(facts(answer), facts(&REFERENCE))
+}
+
+fn sorted(answer: &Lesson05, spans: Vec<Span>) -> Verdict {
+    let names = |of: &Lesson05| (of.totals)(&spans).into_iter().map(|row| row.name);
+    let facts = |of: &Lesson05| Facts::default().items("names in order", names(of));
+    given(shown(&spans)).same(facts(answer), facts(&REFERENCE))
+}
+
+/// Spans each within the one before, and as many side by side in the innermost, in the order in which they end.
+fn deep(depth: u64, length: u64) -> Vec<Span> {
+    let span = |name: &'static str, start, end| Span::new(name, Kind::Other, 0, start, end);
+    let outer = (0..depth).map(|i| span("outer", i, 2 * depth + depth * length - i));
+    let inner = (0..depth).map(|i| span("inner", depth + i * length, depth + (i + 1) * length));
+    let mut all: Vec<Span> = outer.chain(inner).collect();
+    all.reverse();
+    all
+}
+
+pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
+    by added {
+        subtracts_direct_children_from_self_time: "minus that of its direct children",
+            "Each name of any kind has a row: its calls, their time, and that minus their direct children's." =>
+            |d| vec![spans(&times(d, 8), 0, "step 0-7, forward 1-4, linear 2-3, backward 5-6")];
+        sums_spans_of_the_same_name: "of each name",
+            "Add up calls, times and self times of all spans of a name; without spans, the list is empty." =>
+            |d| vec![spans(&times(d, 10), 0, "step 0-3, read 1-2, step 4-9, read 5-6, read 7-8"), vec![]];
+        counts_recursive_time_once: "at any depth",
+            "A span within one of its name adds nothing to `total`, but it is a call and has a self time." => |d| {
+            let t = times(d, 14);
+            vec![
+                // After the first inner walk has ended, the outer one is still open. The last has a read around it.
+                spans(&t, 0, "walk 0-10, walk 1-2, walk 3-4, read 5-9, walk 6-8, walk 11-13"),
+                spans(&t, 0, "a 0-13, b 1-12, a 2-11, b 3-10, c 4-9, a 5-6, b 7-8"),
+            ]
+        };
+        accepts_spans_in_any_order: "in any order",
+            "The list is often in the order of the ends: sort it by start, of equal ones the longer first." => |d| {
+            let t = times(d, 12);
+            let ended = spans(&t, 0, "linear 2-3, forward 1-4, step 6-7, backward 5-8, step 0-9, save 10-11");
+            let late = spans(&t, 0, "save 10-11, step 6-7, backward 5-8, linear 2-3, forward 1-4, step 0-9");
+            [vec![ended.clone(), late], vec![ended; 4].iter().map(|spans| shuffled(d, spans)).collect()].concat()
+        };
+        accepts_adjacent_spans: "Spans that touch",
+            "Spans that touch are side by side; of two with one start or end, the longer contains the other." => |d| {
+            let t = times(d, 8);
+            vec![
+                // Of those with the same start, the inner one is first in the list.
+                spans(&t, 0, "forward 0-2, backward 2-5, linear 3-4, step 0-5, save 5-7"),
+                spans(&t, 0, "step 0-4, linear 0-1, forward 0-2, linear 1-2, backward 2-4, linear 3-4"),
+            ]
+        };
+        separates_threads: "do not contain each other",
+            "A span lies only within spans of its own lane; the times of all lanes are added to one row." => |d| {
+            let t = times(d, 10);
+            // The lane of the outer spans comes first, and last.
+            let two = |a, b| [spans(&t, a, "step 0-9, forward 5-8"), spans(&t, b, "load 1-4, decode 2-3")].concat();
+            let same = ["read 0-7, parse 5-6", "read 1-4, parse 2-3", "read 0-7"];
+            let same = [0, 1, 2].map(|lane| spans(&t, lane, same[lane])).concat();
+            vec![two(0, 1), two(3, 2), same.clone(), shuffled(d, &same)]
+        };
+        nests_equal_spans_in_list_order: "the first in the list",
+            "If two spans cover the same time, the first in the list contains the other: sort by index too." => |d| {
+            let t = times(d, 4);
+            // Many pairs: a sort that is not stable swaps some of them.
+            let begin = |i: u64| Span::new("save", Kind::Other, 0, 10 * i, 10 * i + 7);
+            let mut pairs = shuffled(d, &(0..40).map(begin).collect::<Vec<_>>());
+            pairs.extend(pairs.clone().into_iter().map(|span| Span { name: "write".into(), ..span }));
+            let few = ["save 0-1, write 0-1", "write 0-1, save 0-1", "save 0-3, write 1-2, copy 1-2, save 1-2"];
+            [few.map(|text| spans(&t, 0, text)).to_vec(), vec![pairs]].concat()
+        };
+        counts_spans_of_no_length: "a span of no length",
+            "A span of no length is a call like any other, wherever it lies." => |d| {
+            let marks = "a 0-0, a 2-2, a 5-5, step 0-5, forward 0-2, backward 2-5, a 6-7, backward 3-3, log 4-4";
+            vec![spans(&times(d, 8), 0, marks)]
+        };
+        is_exact_for_long_times: "exact",
+            "Compute with u64: 32 bits hold 4 seconds of nanoseconds, and floats round." => |d| {
+            let t = times(d, 6);
+            // Seconds, and years.
+            let long = |unit: u64| t.iter().map(|t| t * unit).collect::<Vec<u64>>();
+            let units = [1_000_000_007, 100_000_000_000_000_007];
+            units.map(|unit| spans(&long(unit), 0, "step 0-5, forward 1-2, forward 3-4")).into()
+        };
+    }
+    by sorted {
+        sorts_by_self_time: "sorted by descending self time",
+            "Sort the rows by self time, the greatest first, and those of equal self time by name, a before z." => |d| {
+            let own = d.whole(5, 15) as u64;
+            let span = |name: &'static str, start, time| Span::new(name, Kind::Other, 0, start, start + time);
+            // The greatest total has the least self time. Eight names have the same self time and different totals.
+            let mut all = vec![span("step", 0, 900), span("walk", 0, 899), span("forward", 0, 600)];
+            for (name, i) in ["read", "load", "copy", "free", "parse", "index", "wait", "log"].into_iter().zip(1..) {
+                all.extend([span(name, 1000 * i, own + i), span("forward", 1000 * i, i)]);
+            }
+            vec![all]
+        };
+    }
+    by added {
+        adds_up_deep_and_many_spans: "takes minutes",
+            "Sort the spans and keep a stack of the open ones: no recursion, and do not compare all with all." => |d| {
+            let length = d.whole(2, 9) as u64;
+            vec![deep(3, length), deep(150_000, length)]
+        };
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson05>] = mistakes! { "5.1" totals;
+    1 "The self time still includes the time of the children.";
+    2 "A span within any other adds nothing to the total; that is so only within a span of the same name.";
+    3 "If a name lies within itself, its total counts that time twice: the outermost span already includes it.";
+    4 "Only the parent is compared: a span of the same name may be further out.";
+    5 "When an inner span of a name ends, the outer one is still open: count the open spans of each name.";
+    6 "A span within another one of the same name still counts as a call.";
+    7 "A child of the same name is not subtracted from its parent; it is a child like any other.";
+    8 "Of two spans with the same start, the longer one contains the other: sort it before the other.";
+    9 "A span contains one of another lane: spans of other lanes are not its children.";
+    10 "The lanes are sorted together, so that spans of one lane close those of another: sort by lane first.";
+    11 "Of two spans that cover the same time, the first in the list contains the other, not the last.";
+    12 "The rows are sorted by total; sort them by self time.";
+};
