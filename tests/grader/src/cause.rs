@@ -91,9 +91,7 @@ fn default_cause<C>(check: &Check<C>, outcome: &Outcome) -> Option<Cause> {
         Outcome::Wrong(wrong) => match wrong.kind {
             Kind::Error => "An error is returned where a value is expected: its message says why.",
             Kind::Shape => "The numbers have another shape than the contract asks for.",
-            Kind::Dtype => {
-                "The numbers have another dtype than the contract asks for: convert neither arguments nor results."
-            }
+            Kind::Dtype => "The numbers have another dtype than the contract asks for.",
             Kind::Value => check.cause,
         },
         _ => check.cause,
