@@ -1,14 +1,19 @@
 //! Lesson 06: mixed precision.
 
-mod answer_helpers;
-mod checks;
-mod mistakes;
+mod answers;
+mod bytes;
+mod cores;
+mod formats;
+mod fp8;
+mod gradients;
+mod master;
+mod policy;
 mod right;
+mod rounding;
+mod scale;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-#[allow(unused)]
-mod third_hints;
 
 use candle_core::{Result, Tensor, Var};
 use canopy::precision::{
@@ -21,7 +26,7 @@ pub type Step<'a> = &'a mut dyn FnMut(&[Tensor]) -> Result<()>;
 pub type Low<'a> = &'a dyn Fn(&Tensor) -> Result<Tensor>;
 
 grader::contract! {
-    pub struct Lesson06 of exercise06;
+    pub struct Lesson06 of exercise06 with rounding, policy, gradients, scale, master, bytes, fp8, cores;
     "6.1" round_to: fn(f32, Format) -> f32 = precision::round_to;
     "6.2" autocast: fn(Operator) -> Casting = precision::autocast;
     "6.3" scaled_gradients: ScaledGradients = precision::scaled_gradients;

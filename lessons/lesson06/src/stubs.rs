@@ -8,65 +8,50 @@ use canopy::precision::{
     Backward, BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores,
 };
 
-/// The number of `format` that is nearest to `x`; of two equally near ones, the even one (whose last mantissa bit
-/// is 0).
+/// The number of `format` that is nearest to `x`, any f32; of two equally near ones, the even one (last bit 0).
 ///
-/// Numbers of the format are 2^(e − m) apart, where m is `format.mantissa` and e is the exponent of `x`: 2^e ≤ |x|
-/// < 2^(e+1). Below 2^`format.least_exponent()` the spacing stays as it is just above (the subnormal numbers, and
-/// 0). If the rounded absolute value is above `format.max`, or if `x` is infinite, `format.overflow` defines the
-/// result: NaN, or an infinity or the greatest number (`Saturate`) with the sign of `x`. A zero, too, has the sign of
-/// `x`, and NaN stays NaN in every format. The sign and the bits of a NaN do not matter.
-///
-/// Calculate in f64, which represents every f32 and every step here exactly.
+/// Numbers are 2^(e − `format.mantissa`) apart where 2^e ≤ |x| < 2^(e+1), and below 2^`format.least_exponent()` as
+/// far apart as just above it. If the rounded |x| exceeds `format.max`, or `x` is infinite, `format.overflow` defines
+/// the result, with the sign of `x`. Zeros have its sign, too, and NaN stays NaN.
 pub fn round_to(x: f32, format: Format) -> f32 {
     todo!("6.1: find the spacing at x, round to a multiple of it, check for overflow")
 }
 
-/// What autocast does with the inputs of `operator`.
+/// How autocast casts the inputs of `operator`.
 ///
-/// - `Casting::Low`: products (`Linear`, `Matmul`, `Convolution`). Tensor cores compute them, and accumulate in
-///   fp32.
+/// - `Casting::Low`: products (`Linear`, `Matmul`, `Convolution`).
 /// - `Casting::Full`: long sums (`Sum`, `Mean`, `Norm`); functions whose result may be far larger or smaller than
-///   their input (`Exp`, `Log`, `Power`); and operators that consist of these (`Softmax`, `CrossEntropy`,
-///   `MeanSquaredError`, `BatchNorm`, `LayerNorm`).
+///   their input (`Exp`, `Log`, `Power`); and operators made of these (`Softmax`, `CrossEntropy`, `MeanSquaredError`,
+///   `BatchNorm`, `LayerNorm`).
 /// - `Casting::Widest`: operators on several tensors, none of which may lose bits (`Add`, `Concatenate`).
 /// - `Casting::AsIs`: operators that return their inputs, or nearly (`Relu`, `Max`, `Dropout`, `Reshape`).
-///
-/// Without a `_` arm, the compiler tells you which operator is missing.
 pub fn autocast(operator: Operator) -> Casting {
     todo!("6.2: a match over the operators")
 }
 
-/// The gradients of `loss`, computed from loss × `scale`, and whether any number in the returned gradients is
-/// infinite or NaN.
+/// The gradients of `loss` × `scale`, divided by `scale`, and whether any is infinite or NaN.
 ///
-/// `backward(loss)` runs one backward pass from the loss that it gets, and returns a gradient for each parameter, in
-/// f32, fp16 or bf16. Call it once, with `loss` times `scale`; both are f32 scalars (shape []) of one graph. Convert
-/// each gradient to f32 first and then divide it by `scale` (2^−126 to 2^126), because fp16 may not represent the
-/// quotient. Return all, in f32 and in their order and shapes, even those that are not finite. Large finite gradients
-/// are no overflow, even if their sum is infinite. Nor is an empty list. If `backward` fails, return its error.
+/// Call `backward` once, with `loss` times `scale`. Convert each gradient to f32 before you divide it, and return all,
+/// also infinite ones and NaN. Large finite numbers are no overflow, whatever their sum. There may be no gradients. If
+/// `backward` fails, return its error.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
 
-/// The loss scale after a step, by PyTorch's rule. `found_inf`: the gradients overflowed, and the step was skipped.
+/// Updates the loss scale by PyTorch's rule, in f32 or f64. `found_inf`: the gradients overflowed.
 ///
-/// After an overflow, the scale is multiplied by `state.backoff` (½; below 1), and the count of good steps restarts at
-/// 0. The scale has no lower limit. After a good step, `state.good` is incremented. When it reaches `state.interval`
-/// (2,000; at least 1), the scale is multiplied by `state.growth` (2; above 1), and the count restarts at 0. If the new
-/// scale would be above `f32::MAX`, it does not change, but the count still restarts at 0. No other field changes.
+/// An overflow multiplies the scale by `state.backoff`, with no lower limit, and resets `state.good` to 0. A good step
+/// is counted in `state.good`; at `state.interval`, the scale is multiplied by `state.growth`, unless that is above
+/// `f32::MAX`, and the count restarts at 0 either way.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
 
-/// One step for low-precision `weights`, whose fp32 copies are `masters`. All are different variables.
+/// One step for low-precision `weights`, whose fp32 copies are `masters`.
 ///
-/// `step(grads)` is the optimizer, which changes the masters. It requires fp32 gradients; call it once, with all of
-/// them, finite or not. `grads` have the dtype of the weights; convert them to fp32, otherwise unrounded. Afterwards,
-/// each weight is its master, rounded by `low(tensor)`, whatever its gradient is. The masters are as the optimizer
-/// left them, with all their bits. `low` gets an fp32 tensor, and its result has the dtype of the weights. Masters,
-/// weights and gradients are in the same order. If `step` fails, return its error and change no weight. If `low`
-/// fails, return its error; some weights may be set then. Set a variable with `weight.set(&tensor)`.
+/// Call `step` once, with all gradients in fp32, otherwise unchanged: it changes the masters, which keep all their
+/// bits. Then set each weight to `low(master)`, whatever its gradient is. If `step` fails, return its error and change
+/// no weight. If `low` fails, return its error.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -77,32 +62,29 @@ pub fn master_step(
     todo!("6.5: convert, step, round")
 }
 
-/// The bytes of one parameter during training, with weights and gradients stored in `format` and an optimizer that
-/// keeps `moments` fp32 numbers for each parameter (Adam 2, momentum 1, plain SGD 0, others more).
+/// The bytes of one parameter in training, with weight and gradient in `format`, and `moments` numbers in fp32 that the
+/// optimizer keeps.
 ///
-/// fp32 is stored in 4 bytes, 16-bit formats in 2, 8-bit formats in 1. tf32 is a format for multiplication, not for
-/// storage, and is stored in 4 bytes. If weights are stored in fewer than 4 bytes, there is also a `master` of 4
-/// bytes, otherwise none (0). `format.bits()` is 32, 19 (tf32), 16 or 8; a format with another `overflow` has the same.
+/// By `format.bits()`, fp32 and tf32 take 4 bytes, 16-bit formats 2, and 8-bit formats 1. Weights of fewer than 4 bytes
+/// have a `master` of 4 bytes, others none (0).
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
 
-/// The factor for a tensor that is rounded to `format`, fp8 or wider; `amax` ≥ 0 is its greatest absolute value.
+/// The factor for a tensor that is rounded to `format`; `amax` is its greatest absolute value.
 ///
-/// It is the largest power of two, 2^e, for which `amax` times the factor is at most `format.max`, with e then
-/// reduced by `margin` (0 to 1,000). (With a power of two, scaling itself does not round.) Last, e is clamped to
-/// −126 … 127, where f32 has normal numbers. The factor is 1 if `amax` is 0, infinite or NaN, whatever the margin.
-/// Calculate in f64: in f32, a logarithm just below a whole number is rounded to that number.
+/// It is the largest power of two for which `amax` times the factor is at most `format.max`. Its exponent is then
+/// reduced by `margin`, and last clamped to −126 … 127. The factor is 1 if `amax` is 0, infinite or NaN, whatever the
+/// margin.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max / amax, rounded down to a power of two")
 }
 
-/// How well tensor cores support `product`, [m, k] × [k, n], in `format`. The sides are at least 1.
+/// How well tensor cores support `product`, [m, k] × [k, n], in `format`.
 ///
-/// `served`: tensor cores (of an H100) support every format except fp32, tf32 as well, whatever the sides are.
-/// `padded`: each side rounded up to a multiple of 16 bytes, also for fp32. A number has 4 bytes in formats of more
-/// than 16 bits, 2 in 16-bit formats, and 1 in 8-bit formats. `worth`: every side, before padding, is at least 128,
-/// in any format. `format.bits()` is 32, 19 (tf32), 16 or 8; a format with another `overflow` has the same.
+/// `served`: every format except fp32 is. `padded`: each side rounded up to a multiple of 16 bytes, which are 16
+/// numbers of 8 bits, 8 of 16 bits, and 4 in wider formats, also fp32. `worth`: every side, before padding, is at least
+/// 128.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     todo!("6.8: which multiple, for three sides")
 }
