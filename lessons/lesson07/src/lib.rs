@@ -1,29 +1,29 @@
 //! Lesson 07: large batches.
 
-mod answer_helpers;
-mod checks;
-mod mistakes;
+mod accumulate;
+mod answers;
+mod cycle;
+mod decay;
+mod lamb;
+mod landscape;
+mod lars;
+mod layers;
+mod range;
 mod right;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-#[allow(unused, clippy::needless_range_loop)]
-#[rustfmt::skip]
-mod third_hints;
-mod wrong_lamb;
-mod wrong_loss_along;
+mod warmup;
 
 use candle_core::{Result, Tensor, Var};
-use canopy::{
-    optim::{self, AdamState, LambConfig, LarsConfig},
-    schedule::{self, Decay, OneCycle, RangeFound},
-};
+use canopy::optim::{self, AdamState, LambConfig, LarsConfig};
+use canopy::schedule::{self, Decay, OneCycle, RangeFound};
 
 /// Gives the gradients of a micro-batch.
 pub type Gradients<'a> = &'a mut dyn FnMut(usize) -> Result<Vec<Tensor>>;
 
 grader::contract! {
-    pub struct Lesson07 of exercise07;
+    pub struct Lesson07 of exercise07 with warmup, cycle, decay, range, lars, lamb, accumulate, landscape;
     "7.1" scaled_warmup: fn(u64, u64, f64, usize, usize) -> f64 = schedule::scaled_warmup;
     "7.2" one_cycle: fn(&OneCycle, u64) -> Option<(f64, f64)> = schedule::one_cycle;
     "7.3" decayed: fn(&Decay, u64, f64, f64) -> f64 = schedule::decayed;
@@ -33,4 +33,22 @@ grader::contract! {
     "7.7" accumulated: fn(&[f64], Gradients) -> Result<Vec<Tensor>> = optim::accumulated;
     "7.8" loss_along: fn(&[Var], &[Tensor], &[f64], &mut dyn FnMut() -> Result<f64>) -> Result<Vec<f64>>
         = optim::loss_along;
+}
+
+/// A number with three decimals, which is short when it is shown.
+fn drawn(draw: &mut grader::Draw, low: f64, high: f64) -> f64 {
+    (draw.number(low, high) * 1e3).round() / 1e3
+}
+
+/// The error that a function of the checks returns to the answer.
+const FAILURE: &str = "out of memory";
+
+/// How a call ended: only [`FAILURE`] is the error to return.
+fn ending<T>(result: &Result<T>) -> String {
+    let text = result.as_ref().map_or_else(ToString::to_string, |_| "Ok".into());
+    if text.contains(FAILURE) {
+        FAILURE.into()
+    } else {
+        text
+    }
 }
