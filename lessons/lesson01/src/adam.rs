@@ -102,6 +102,6 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.5" adam_step;
     11 "The mean of the squares is not bias-corrected (it starts at 0).";
     12 "The root of v̂ is left out.";
     13 "ε is added inside the root; add it to the root.";
-    14 "ε is always 1e-8; use that of `config`.";
+    14 "The step is counted once for each parameter; count it once for all.";
     15 "The corrected means are stored, and corrected again in the next step; store m and v as they are.";
 };

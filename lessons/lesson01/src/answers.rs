@@ -44,7 +44,10 @@ pub fn cross_entropy<const M: u8>(logits: &Tensor, labels: &Tensor) -> Result<Te
         3 => return picked.neg()?.squeeze(1),
         4 => return picked.exp()?.mean_all()?.neg(),
         5 => return picked.exp()?.mean_all()?.log()?.neg(),
-        6 => return picked.sum_all()?.neg()? / log_p.elem_count() as f64,
+        6 => {
+            let log_sum = low.exp()?.sum_keepdim(1)?.log()?;
+            return (log_sum - logits.gather(&label, 1)?)?.mean_all();
+        }
         7 => return log_p.mean_all()?.neg(),
         8 => return log_p.exp()?.log()?.gather(&label, 1)?.mean_all()?.neg(),
         9 => return (log_p.exp()? + 1e-8)?.log()?.gather(&label, 1)?.mean_all()?.neg(),
@@ -121,15 +124,15 @@ pub fn momentum_step<const M: u8>(
         if M == 4 && grad.abs()?.sum_all()?.to_dtype(DType::F64)?.to_scalar::<f64>()? == 0.0 {
             continue;
         }
-        let old = velocity.as_detached_tensor();
+        let old = velocity.as_detached_tensor().copy()?;
         let v = ((velocity.as_detached_tensor() * momentum)? + grad)?;
         let v = match M {
-            5 => ((old * momentum)? + (grad * (1.0 - momentum))?)?,
-            6 => ((old + grad)? * momentum)?,
-            7 => (old + (grad * momentum)?)?,
-            8 => (old + grad)?,
-            9 => ((old * momentum)? + (grad * lr)?)?,
-            10 => ((old * momentum)? - grad)?,
+            5 => ((&old * momentum)? + (grad * (1.0 - momentum))?)?,
+            6 => ((&old + grad)? * momentum)?,
+            7 => (&old + (grad * momentum)?)?,
+            8 => (&old + grad)?,
+            9 => ((&old * momentum)? + (grad * lr)?)?,
+            10 => ((&old * momentum)? - grad)?,
             _ => v,
         };
         if M != 11 {
@@ -140,9 +143,7 @@ pub fn momentum_step<const M: u8>(
             12 => velocity.as_detached_tensor().affine(momentum, 0.0)?.add(grad)?,
             13 => grad.clone(),
             14 => v.neg()?,
-            15 => (v.to_dtype(DType::F32)? * lr)?
-                .to_dtype(v.dtype())?
-                .affine(1.0 / lr, 0.0)?,
+            15 => old,
             _ => v,
         };
         param.set(&(param.as_detached_tensor() - (v * lr)?)?)?;
@@ -165,6 +166,10 @@ pub fn adam_step<const M: u8>(
         _ => t,
     };
     for i in 0..params.len() {
+        if M == 14 && i > 0 {
+            state.step += 1;
+        }
+        let t = if M == 14 { state.step as f64 } else { t };
         let zero = grads[i]
             .abs()?
             .sum_all()?
@@ -204,7 +209,6 @@ pub fn adam_step<const M: u8>(
             11 => (up, v.sqrt()?),
             12 => (up, below.sqr()?),
             13 => (up, ((below.sqr()? + config.eps)?.sqrt()? - config.eps)?),
-            14 => (up, ((below + 1e-8)? - config.eps)?),
             _ => (up, below),
         };
         if M == 15 {

@@ -109,7 +109,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
             ]
         };
         stays_exact_for_tiny_probabilities: "Tiny probabilities",
-            "exp makes a tiny probability 0, whose log is -inf: compute log p from the logits, without p." => |d| {
+            "Subtract each row's own greatest logit, and compute log p from what is left, without p: a tiny p is 0, and its log -inf." => |d| {
             let far = d.number(60.0, 80.0).round() as f32;
             vec![
                 f32s(vec![far, 1.0 - far, 1.0], &[0]),
@@ -122,7 +122,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
     }
     by gradient {
         has_the_right_gradient: "`backward` through it",
-            "Compute with tensors all the way: a detached tensor, or numbers that are read from it, has no gradient." => |d| {
+            "A detached tensor, or numbers read from it, has no gradient: detach nothing, or the greatest logit in both places." => |d| {
             let mut all = vec![f32s(d.list(12, -2.0, 2.0), &[2, 0, 1, 1])];
             all.extend(huge(d));
             all
@@ -154,7 +154,7 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.2" cross_entropy;
     3 "There is one loss for each row; return their mean, one number.";
     4 "The log is left out: this is minus the probability.";
     5 "This is the log of the mean probability; take the mean of the logs.";
-    6 "The loss is divided by rows times classes; divide by the rows.";
+    6 "The greatest logit is subtracted in the sum, but not added to its log again (or not subtracted from the label's logit).";
     7 "The labels are not used: take −log p of the label's class alone.";
     8 "The log is taken of a probability, which is 0 in f32 if it is tiny: compute log p from the logits.";
     9 "A small number is added to the probability before the log, which changes tiny ones: compute log p from the logits.";

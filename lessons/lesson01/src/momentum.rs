@@ -49,7 +49,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
                 Steps::new(d, &SHAPES, &[0.5; 2]).gradient(0, 0, 0.0),
                 Steps::new(d, &[], &[0.5]),
             ];
-        uses_the_current_momentum: "also if g, lr or μ is 0", "Use the `momentum` of this call, also if it is 0." => |d| vec![
+        uses_the_current_momentum: "also if g, lr or μ is 0", "Use the `momentum` of this call; also with 0, the new velocity is stored." => |d| vec![
             Steps::new(d, &ALIKE, &[0.1; 4]).momenta(&[0.9, 0.0, 0.5, 1.0]),
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.0; 2]),
         ];
@@ -76,5 +76,5 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.4" momentum_step;
     12 "The parameter moves by μ·v + g with the new v: that is Nesterov's momentum. Here it moves by v.";
     13 "The velocity is updated, but the parameter moves by the gradient alone: w − lr·v.";
     14 "The step goes along the velocity; the loss decreases in the opposite direction: w − lr·v.";
-    15 "The step is computed in f32; compute it in the dtype of the parameter.";
+    15 "The parameter moves by the old velocity: update the velocity first, then the parameter.";
 };

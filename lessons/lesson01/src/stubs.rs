@@ -49,7 +49,7 @@ pub fn momentum_step(
 ///
 /// t counts the steps from 1, in `state.step`, which is 0 before the first one. m is `state.mean` and v is `state.square`:
 /// these keep m and v, not m̂ and v̂. Every step updates every w, m and v, also if g or lr is 0; compute in that dtype or
-/// a wider one, as in 1.3. β₁, β₂ and ε are in `config`; the rest of it is not used.
+/// a wider one, as in 1.3, and 1−βᵗ in f64. β₁, β₂ and ε are in `config`; the rest of it is not used.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
@@ -63,7 +63,7 @@ pub fn adam_step(
 /// The number of training steps in an epoch over `records` records, in batches of `batch`, which is at least 1.
 ///
 /// The last batch may be incomplete. With `drop_last` it is then dropped, unless it is the only one. An epoch over no
-/// records has no step. The count is exact for any number of records.
+/// records has no step. The count is exact for billions of records.
 pub fn iterations(records: usize, batch: usize, drop_last: bool) -> usize {
     todo!("1.6: full batches, and perhaps one more")
 }

@@ -93,7 +93,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.1";
 
 pub const MISTAKES: &[Mistake<Lesson02>] = mistakes! { "2.1" normalise;
     1 "The cloud is scaled, but not moved.";
-    2 "The centroid is rounded to f32 before it is subtracted; subtract in f64, and round the difference.";
+    2 "The sum or the centroid is rounded to f32: sum, divide and subtract in f64, and round the difference.";
     3 "Each point is divided by n, and rounded, before it is added: the mean of identical points is another.";
     4 "The distances are measured before the cloud is moved; measure them from the centroid.";
     5 "The greatest coordinate is used as the greatest distance, which is √(x² + y² + z²).";

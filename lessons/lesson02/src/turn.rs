@@ -61,7 +61,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.6";
             turned.into_iter().chain([(Vec::new(), a)]).collect()
         };
         takes_sine_and_cosine_in_f64: "take its sine and cosine in f64",
-            "Take sine and cosine of the angle in f64: f32, or a π with few digits, is wrong for large angles." => |d| {
+            "Take sine and cosine of the angle, in radians, in f64: f32, or a π with few digits, is wrong for large angles." => |d| {
             let points = around(d);
             // f32 has every second of the halves here, and none of the quarters.
             let angle = d.whole(4_200_000, 8_300_000) as f64 + 0.25;
