@@ -1,29 +1,30 @@
 //! Lesson 04: training on a GPU.
 
-mod answer_helpers;
-mod checks;
-mod mistakes;
+// The hints' lines as they are shown, which is narrower than rustfmt's.
+#[rustfmt::skip]
+mod answers;
+mod bytes;
+mod device;
+mod evaluation;
+mod figures;
+mod networks;
+mod resume;
 mod right;
+mod scores;
+mod search;
+mod step;
 // As handed out: nothing in it is used yet.
 #[allow(unused, clippy::todo)]
 mod stubs;
-// The hints' lines as they are shown, which is narrower than rustfmt's.
-#[rustfmt::skip]
-#[allow(unused)]
-mod third_hints;
 
 use anyhow::Result;
 use candle_core::Tensor;
 use canopy::{
-    device::{self, Settled},
+    device::Settled,
     kernels::Pass,
     model::PointNet,
     optim::Optimizer,
-    train::{
-        self, Failure, Loss, OnDevice, Saved, evaluate,
-        memory::{self, StepBytes, StepSize},
-        metrics::{self, Scores},
-    },
+    train::{self, Failure, Loss, OnDevice, Saved, evaluate, memory, metrics},
 };
 
 /// Opens the CUDA device of a number, or says why it cannot.
@@ -40,14 +41,14 @@ pub type TrainStep =
     fn(&PointNet, &mut dyn Optimizer, (&Tensor, &Tensor), &Loss, &Pass, f64, f64) -> Result<(Tensor, Tensor)>;
 
 grader::contract! {
-    pub struct Lesson04 of exercise04;
-    "4.1" choose_device: fn(&str, Open) -> Result<Settled, String> = device::choose_device;
+    pub struct Lesson04 of exercise04 with device, step, evaluation, scores, figures, bytes, resume, search;
+    "4.1" choose_device: fn(&str, Open) -> Result<Settled, String> = canopy::device::choose_device;
     "4.2" train_step: TrainStep = train::train_step;
     "4.3" probabilities: fn(&PointNet, &Tensor) -> Result<Tensor>
         = |model, points| evaluate::probabilities(model, points, &Pass::eval());
-    "4.4" scores: fn(&[u32], &[u32], usize) -> Scores = metrics::scores;
+    "4.4" scores: fn(&[u32], &[u32], usize) -> metrics::Scores = metrics::scores;
     "4.5" mean_loss: fn(Steps) -> candle_core::Result<f64> = train::mean_loss;
-    "4.6" largest_batch: fn(&StepSize, u64) -> Option<(u64, StepBytes)> = memory::largest_batch;
+    "4.6" largest_batch: fn(&memory::StepSize, u64) -> Option<(u64, memory::StepBytes)> = memory::largest_batch;
     "4.7" resume_batches: fn(&Saved, &PointNet, &mut dyn Optimizer, &[usize], usize) -> Result<Vec<Vec<usize>>>
         = |saved, model, optimizer, records, size| {
             train::resume_batches(saved, model, optimizer, records, size, "the saved run")

@@ -1,0 +1,112 @@
+//! 4.5: the mean loss of an epoch.
+
+use candle_core::{Device, Error, Result, Tensor};
+use canopy::train::OnDevice;
+use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
+
+use crate::{Lesson04, REFERENCE, answers};
+
+const FAILURE: &str = "a label is out of range";
+
+/// The loss and the clouds of each step, the step that fails, and what is compared.
+type Input = (Vec<(f32, u64)>, Option<usize>, Part);
+
+/// Of the mean, the steps taken, and the waits: before the last of these steps, and all.
+type Part = fn(Result<f64>, usize, [u64; 2]) -> Facts;
+
+fn take(answer: &Lesson04, (steps, fails, part): &Input) -> Facts {
+    let start = OnDevice::waits();
+    let (mut taken, mut between) = (0, 0);
+    let mut epoch = steps.iter().enumerate().map(|(i, &(loss, clouds))| {
+        (taken, between) = (i + 1, OnDevice::waits() - start);
+        match fails {
+            Some(bad) if *bad == i => Err(Error::Msg(FAILURE.into())),
+            _ => Ok((OnDevice::new(&Tensor::new(loss, &Device::Cpu)?)?, clouds)),
+        }
+    });
+    let mean = (answer.mean_loss)(&mut epoch);
+    drop(epoch);
+    part(mean, taken, [between, OnDevice::waits() - start])
+}
+
+fn compared(answer: &Lesson04, input: Input) -> Verdict {
+    let count = input.0.len();
+    let fails = input.1.map_or("none".into(), |i| format!("number {i}, from 0,"));
+    let first = &input.0[..count.min(9)];
+    let case = given(format!(
+        "{count} steps, of which {fails} fails; losses and clouds {first:?}"
+    ));
+    case.same(take(answer, &input), take(&REFERENCE, &input))
+}
+
+/// A sum on the device is rounded to f32.
+const MEAN: Part = |mean, steps, _| {
+    let mean = Facts::of(mean, |mean| Facts::default().values("mean loss", mean as f32));
+    mean.items("steps taken", [steps])
+};
+const BETWEEN: Part = |_, _, [between, _]| Facts::default().values("waits before the last step", between);
+const WAITS: Part = |_, _, [_, waits]| Facts::default().values("waits", waits);
+/// An error is a text here: an answer may have its own words.
+const END: Part = |mean, steps, _| {
+    let result = match mean {
+        // −0 is the sum of an empty list.
+        Ok(mean) => format!("Ok: {}", mean + 0.0),
+        Err(error) if error.to_string().contains(FAILURE) => format!("Err: {FAILURE}"),
+        Err(error) => format!("Err: {error}"),
+    };
+    Facts::default()
+        .text("result", result)
+        .items("steps taken", [steps])
+};
+
+/// The last step has fewer clouds than the others, as the rest of an epoch does.
+fn drawn(d: &mut Draw, count: usize) -> Vec<(f32, u64)> {
+    let mut steps = Vec::new();
+    for (loss, clouds) in d.list(count, 0.2, 3.0).into_iter().zip(d.below(count, 390)) {
+        steps.push((loss, u64::from(clouds) + 12));
+    }
+    steps[count - 1].1 = 11;
+    steps
+}
+
+pub const CHECKS: &[Check<Lesson04>] = rows! { "4.5";
+    by compared {
+        weights_steps_by_their_clouds: "Σ clouds·loss / Σ clouds",
+            "Multiply each loss by its clouds, add all products, and divide by the clouds of all steps." => |d| {
+            let count = d.whole(4, 7);
+            let mut steps = drawn(d, count);
+            // More than a u8 holds, and a loss unlike the others.
+            steps[1] = (5.0, 300 + d.whole(0, 90) as u64);
+            vec![(steps, None, MEAN)]
+        };
+        is_nan_if_a_loss_is: "NaN if a loss is",
+            "Neither leave a NaN out nor replace it: a run that diverges must not look well." => |d| {
+            let mut steps = drawn(d, 5);
+            steps[d.whole(1, 3)].0 = f32::NAN;
+            vec![(steps, None, MEAN)]
+        };
+        never_waits_between_steps: "never between two steps",
+            "Do not read in the loop: keep the losses, or their sum, on the device until the last step." => |d| {
+            let count = d.whole(2500, 2600);
+            vec![(drawn(d, count), None, BETWEEN)]
+        };
+        waits_once: "Wait only once", "Read once after the loop: either all losses with `read_all`, or the sum." =>
+            |d| [9, 1].map(|count| (drawn(d, count), None, WAITS)).to_vec();
+        is_zero_without_steps: "0 for an epoch without steps",
+            "Without steps, return 0: neither an error nor 0/0." => |_| vec![(Vec::new(), None, END)];
+        returns_an_error_at_once: "return its error at once",
+            "Return the error of a step with `?`, before you take another step or read a loss." =>
+            // Two steps at least follow the first failure.
+            |d| [(d.whole(1, 3), END), (0, END), (5, END), (3, WAITS)]
+                .map(|(bad, part)| (drawn(d, 6), Some(bad), part)).to_vec();
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.5" mean_loss;
+    1 "All steps have the same weight; weight each step by its number of clouds.";
+    2 "Each loss is read before the next step is taken: the device is idle meanwhile.";
+    3 "Each loss is read separately at the end: one wait for all of them is enough.";
+    4 "0/0 is NaN: without steps the mean is 0.";
+    5 "A step that fails is skipped; return its error.";
+    6 "A step that fails ends the epoch as if it were over; return its error.";
+};
