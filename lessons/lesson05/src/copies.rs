@@ -184,7 +184,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             "If there is time but no copy, the share is Some(0); of copies alone it is Some(1)." => |d| {
             let time = d.whole(200, 900);
             vec![
-                format!("{SUM}90.0|{time}|3|0.0|CUDA_KERNEL|gemm\n10.0|55|3|0.0|MEMORY_OPER|[CUDA memset]\n"),
+                format!("{SUM}90.0|{time}|3|0.0|CUDA_KERNEL|BinaryOperation<float>\n10.0|55|3|0.0|MEMORY_OPER|[CUDA memset]\n"),
                 format!("{SUM}99.0|{time}|3|0.0|MEMORY_OPER|[CUDA memcpy Host-to-Device]\n"),
             ]
         };

@@ -126,7 +126,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let t = times(d, 6);
             // Seconds, and years.
             let long = |unit: u64| t.iter().map(|t| t * unit).collect::<Vec<u64>>();
-            let units = [1_000_000_007, 100_000_000_000_000_007];
+            let units = [1_000_000_007, 10_000_000_000_000_007];
             units.map(|unit| spans(&long(unit), 0, "step 0-5, forward 1-2, forward 3-4")).into()
         };
     }

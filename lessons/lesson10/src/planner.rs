@@ -84,9 +84,16 @@ fn facts(c: Choice) -> Facts {
     Facts::default()
         .text("candidate", candidate)
         .values("data", c.data)
+        .cause("`data` is the number of all ranks divided by `tensor` · `pipeline`.")
         .values("micro_batch", c.micro_batch)
+        .cause("Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1.")
         .values("micro_batches", c.micro_batches)
+        .cause("The share is `batch` / `data`, and `micro_batches` is the share / `micro_batch`, both rounded up.")
         .values("bytes", c.bytes)
+        .cause(
+            "The three numbers of `bytes_per_rank` for parameters / parts, and activations / parts of each sample kept: both \
+             quotients rounded up.",
+        )
         .text("fits", c.fits.to_string())
 }
 
@@ -132,14 +139,14 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
         shares_states_next: "then with `Zero2`", "Next come `Zero1` and `Zero2`; a rank keeps the sum of the three numbers of `bytes_per_rank`." =>
             |_| [(1, 4), (2, 4), (3, 2)].iter().flat_map(|&size| [Zero1, Zero2].map(|s| nth(work(), size, (1, 1, s)))).collect();
         splits_layers_inside_a_node: "each divisor of `ranks_per_node`",
-            "Next comes each divisor of `ranks_per_node` above 1 as `tensor`, ascending, with `Zero0`." => |_| {
+            "Another candidate is the first that fits: compare the list (each divisor of `ranks_per_node` above 1) and what each keeps." => |_| {
             // The divisors of 12 and 6 are not all powers of two; 5 and 7 are no divisors. Last: less than a whole node needs.
             let all = [2, 3, 4, 6, 12, 5, 7].map(|t| nth(heavy(), (2, 12), (t, 1, Zero0)));
             let more = [2, 3, 6].map(|t| nth(heavy(), (4, 6), (t, 1, Zero0)));
             all.into_iter().chain(more).chain([nth(heavy(), (2, 12), (12, 2, Zero0))]).collect()
         };
         makes_nodes_the_stages: "each divisor of `nodes`",
-            "Last comes each divisor of `nodes` above 1 as `pipeline`, ascending, with `tensor` = `ranks_per_node`." => |_| {
+            "Another candidate is the first that fits: compare the list (each divisor of `nodes` above 1) and what each keeps." => |_| {
             // 5 and 8 do not divide the 12 nodes, but 8 divides the 48 ranks.
             let all = [2, 3, 4, 6, 12, 5, 8].map(|p| nth(heavy(), (12, 4), (4, p, Zero0)));
             let more = [3, 9].map(|p| nth(work(), (9, 1), (1, p, Zero0)));

@@ -88,6 +88,7 @@ pub(crate) fn likely<C>(
 /// The cause if no known mistake is like the answer.
 fn default_cause<C>(check: &Check<C>, outcome: &Outcome) -> Option<Cause> {
     let cause = match outcome {
+        Outcome::Wrong(wrong) if wrong.cause.is_some() => wrong.cause.unwrap_or_default(),
         Outcome::Wrong(wrong) => match wrong.kind {
             Kind::Error => "An error is returned where a value is expected: its message says why.",
             Kind::Shape => "The numbers have another shape than the contract asks for.",

@@ -1,6 +1,6 @@
 //! Checks as rows: the inputs of each, and one function that runs an answer on an input and compares it.
 
-use crate::{Case, Draw, Values, Verdict, draw, verdict::Kind};
+use crate::{Case, Draw, Finding, Values, Verdict, draw, verdict::Kind};
 
 /// The checks of an exercise. A row has its name, words of the contract that promise the property, the cause that a student
 /// reads if no known mistake is like the answer, and a function that draws the inputs. Each function after `by` takes an answer
@@ -55,7 +55,7 @@ pub fn each<C, I>(
 
 /// What an answer did with an input: named facts, in the order in which they are compared.
 #[derive(Default)]
-pub struct Facts(Vec<(String, Fact)>);
+pub struct Facts(Vec<(String, Fact, Option<&'static str>)>);
 
 enum Fact {
     Values(Values),
@@ -66,7 +66,7 @@ enum Fact {
 impl Facts {
     /// Numbers, compared within the tolerance of the expected ones' dtype.
     pub fn values(mut self, what: impl Into<String>, values: impl Into<Values>) -> Self {
-        self.0.push((what.into(), Fact::Values(values.into())));
+        self.0.push((what.into(), Fact::Values(values.into()), None));
         self
     }
 
@@ -77,13 +77,21 @@ impl Facts {
         items: impl IntoIterator<Item = T>,
     ) -> Self {
         let items = items.into_iter().map(|item| format!("{item:?}")).collect();
-        self.0.push((what.into(), Fact::Items(items)));
+        self.0.push((what.into(), Fact::Items(items), None));
         self
     }
 
     /// A text.
     pub fn text(mut self, what: impl Into<String>, text: impl Into<String>) -> Self {
-        self.0.push((what.into(), Fact::Items(vec![text.into()])));
+        self.0.push((what.into(), Fact::Items(vec![text.into()]), None));
+        self
+    }
+
+    /// What an answer has wrong if the last fact is the first that differs, and no known mistake is like it.
+    pub fn cause(mut self, cause: &'static str) -> Self {
+        if let Some(last) = self.0.last_mut() {
+            last.2 = Some(cause);
+        }
         self
     }
 
@@ -93,7 +101,7 @@ impl Facts {
             Ok(value) => (Ok(()), facts(value).0),
             Err(error) => (Err(error.to_string()), Vec::new()),
         };
-        let mut all = vec![("result".to_owned(), Fact::Result(end))];
+        let mut all = vec![("result".to_owned(), Fact::Result(end), None)];
         all.extend(rest);
         Self(all)
     }
@@ -106,27 +114,39 @@ impl Case {
     /// The finding, with the first fact that differs.
     pub fn same(&self, got: Facts, expected: Facts) -> Verdict {
         let mut got = got.0.into_iter();
-        for (what, expected) in expected.0 {
-            let (_, got) = got.next().unwrap_or((String::new(), Fact::Items(Vec::new())));
-            match (got, expected) {
-                (Fact::Values(got), Fact::Values(expected)) => self.close(&what, got, expected)?,
-                (Fact::Items(got), Fact::Items(expected)) => self.same_items(&what, &got, &expected)?,
-                (Fact::Result(Ok(())), Fact::Result(Ok(())))
-                | (Fact::Result(Err(_)), Fact::Result(Err(_))) => {}
-                (got, expected) => {
-                    let kind = match (&got, &expected) {
-                        (Fact::Result(Err(_)), Fact::Result(Ok(()))) => Kind::Error,
-                        _ => Kind::Value,
-                    };
-                    let lines = vec![
-                        format!("expected  {}", head(&expected)),
-                        format!("got       {}", head(&got)),
-                    ];
-                    return self.wrong_by(kind, &what, None, lines);
-                }
-            }
+        for (what, expected, cause) in expected.0 {
+            let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got, _)| got);
+            self.same_fact(&what, got, expected)
+                .map_err(|finding| match finding {
+                    Finding::Wrong(mut wrong) => {
+                        wrong.cause = cause;
+                        Finding::Wrong(wrong)
+                    }
+                    other => other,
+                })?;
         }
         Ok(())
+    }
+
+    fn same_fact(&self, what: &str, got: Fact, expected: Fact) -> Verdict {
+        match (got, expected) {
+            (Fact::Values(got), Fact::Values(expected)) => self.close(what, got, expected),
+            (Fact::Items(got), Fact::Items(expected)) => self.same_items(what, &got, &expected),
+            (Fact::Result(Ok(())), Fact::Result(Ok(()))) | (Fact::Result(Err(_)), Fact::Result(Err(_))) => {
+                Ok(())
+            }
+            (got, expected) => {
+                let kind = match (&got, &expected) {
+                    (Fact::Result(Err(_)), Fact::Result(Ok(()))) => Kind::Error,
+                    _ => Kind::Value,
+                };
+                let lines = vec![
+                    format!("expected  {}", head(&expected)),
+                    format!("got       {}", head(&got)),
+                ];
+                self.wrong_by(kind, what, None, lines)
+            }
+        }
     }
 
     fn same_items(&self, what: &str, got: &[String], expected: &[String]) -> Verdict {
@@ -179,7 +199,7 @@ fn head(fact: &Fact) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Finding, given};
+    use crate::given;
 
     fn lines(got: Facts, expected: Facts) -> Vec<String> {
         match given("x").same(got, expected) {

@@ -32,6 +32,8 @@ pub struct Wrong {
     pub lines: Vec<String>,
     /// What differs.
     pub kind: Kind,
+    /// What an answer has wrong whose result differs at this point, if that says more than the check.
+    pub cause: Option<&'static str>,
 }
 
 /// What differs between a result and the expected one.
@@ -62,6 +64,7 @@ impl<E: std::error::Error> From<E> for Finding {
             got: None,
             lines: vec!["expected  Ok".into(), format!("got       Err: {first}")],
             kind: Kind::Error,
+            cause: None,
         }))
     }
 }
@@ -113,6 +116,7 @@ impl Case {
             got,
             lines: lines.iter().map(short).collect(),
             kind,
+            cause: None,
         })))
     }
 

@@ -27,6 +27,7 @@ pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -
     let (input, what) = (input.to_owned(), what.to_owned());
     Err(Finding::Wrong(Box::new(Wrong {
         kind: Default::default(),
+        cause: None,
         input,
         what,
         got,
