@@ -1,0 +1,91 @@
+//! 9.2: a step of stage 1.
+
+use anyhow::Result;
+use grader::{Check, Draw, Facts, Mistake, mistakes, rows};
+
+use crate::{Lesson09, REFERENCE, answers, ranks::*};
+
+/// Steps by SGD with momentum: v ← 0.5·v + g, then w ← w − 0.25·v.
+#[derive(Clone, Debug)]
+struct MomentumSteps {
+    params: Vec<f32>,
+    /// Of each step.
+    gradients_by_rank: Vec<Vec<Vec<f32>>>,
+}
+
+fn steps(d: &mut Draw, (world, length): (usize, usize), count: usize) -> MomentumSteps {
+    let gradients_by_rank = (0..world).map(|_| lists(d, count, length)).collect();
+    let params = d.list(length, -1.0, 1.0);
+    MomentumSteps {
+        params,
+        gradients_by_rank,
+    }
+}
+
+impl OnRanks for MomentumSteps {
+    fn world(&self) -> usize {
+        self.gradients_by_rank.len()
+    }
+
+    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>> {
+        let (mut params, mut gradients, mut velocity) = (self.params.clone(), Vec::new(), Vec::new());
+        let (mut lengths, mut own_params, mut own_gradients) = (Vec::new(), Vec::new(), Vec::new());
+        for step in &self.gradients_by_rank[rank.rank()] {
+            gradients = step.clone();
+            (answer.stage1_step)(rank, &mut params, &mut gradients, &mut |w, g| {
+                lengths.push(w.len());
+                own_params.extend_from_slice(w);
+                own_gradients.extend_from_slice(g);
+                velocity.resize(g.len(), 0.0);
+                for ((v, w), g) in velocity.iter_mut().zip(w).zip(g) {
+                    *v = 0.5 * *v + g;
+                    *w -= 0.25 * *v;
+                }
+                rank.well("update").map(drop)
+            })?;
+        }
+        // Without parameters, `update` may be left out.
+        lengths.retain(|&length| length > 0);
+        let given = Facts::default().items("number of parameters in each call of update", lengths);
+        let given = given.values("parameters given to update", &own_params);
+        let given = given.values("gradients given to update", &own_gradients);
+        Ok(vec![
+            given.values("params", &params).values("gradients", &gradients),
+        ])
+    }
+}
+
+pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
+    by results {
+        steps_by_the_mean_gradient: "the mean over the ranks",
+            "Average all gradients, call `update` once with the own chunk of both lists, and gather what it changed." =>
+            |d| part(0, [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)));
+        keeps_optimizer_state_by_part: "the same chunk in every step",
+            "`update` keeps state for its parameters: it gets the same chunk in every step, and nothing else." =>
+            |d| part(0, [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)));
+        accepts_uneven_and_empty_parts: "Chunks may be uneven or empty",
+            "The own part is `chunk(length, rank, p)`, also an empty one; every rank makes the same calls." =>
+            |d| part(0, [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)));
+    }
+    by calls {
+        sends_one_all_reduce_and_one_all_gather: "sends nothing else",
+            "One all-reduce of the gradients and one all-gather of the parameters are enough; send nothing else." =>
+            |d| [(2, 5), (3, 8), (4, 9)].map(|shape| steps(d, shape, 1)).into();
+    }
+    by errors {
+        passes_on_errors: "the error of any call",
+            "Pass on the error of each call with `?`: of both collectives and of `update`." =>
+            |d| ["all_reduce", "all_gather", "update"].map(|fails| (steps(d, (2, 4), 1), fails)).into();
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.2" stage1_step;
+    1 "The gradients are summed over the ranks, but not divided by their number.";
+    2 "Each rank steps by its own gradients: the all-reduce is missing, or comes after `update`.";
+    3 "The new parameters are not gathered: each rank has only its own part of them.";
+    4 "The parameters are as before: `update` changes a copy of the part, which must also be gathered.";
+    5 "Every rank updates all parameters: the optimizer keeps all of its state on each, as without ZeRO.";
+    6 "`update` gets the gradients of all parameters; it needs those of the part.";
+    7 "The parts have length/p numbers, rounded down: use `chunk`, as the all-gather does.";
+    8 "A rank with an empty part returns before the all-gather: every rank makes the same calls.";
+};
