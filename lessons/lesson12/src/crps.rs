@@ -1,0 +1,81 @@
+//! 12.7: the score of a forecast in bins.
+
+use grader::{Check, Mistake, Verdict, given, mistakes, rows};
+use kit::shown;
+
+use crate::summary::{Bins, drawn, text};
+use crate::{Lesson12, REFERENCE, answers};
+
+/// A forecast, and targets that are compared together: one alone does not tell on which side something is wrong.
+type Input = (Bins, Vec<f64>);
+
+fn scores(answer: &Lesson12, (bins, targets): Input) -> Verdict {
+    let of = |lesson: &Lesson12| -> Vec<f64> {
+        let score = |&y: &f64| (lesson.crps)(&bins.0, &bins.1, y);
+        targets.iter().map(score).collect()
+    };
+    let case = format!("{}, each of the targets {}", text(&bins), shown(&targets));
+    given(case)
+        .at_scale(1.0)
+        .close("CRPS of each", &of(answer), &of(&REFERENCE))
+}
+
+pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
+    by scores {
+        accepts_targets_on_edges: "H(x) is 0 below `target` and 1 from it on",
+            "The score is the sum of w·(a² + a·b + b²)/3 over all bins, with a − 1 and b − 1 above the target." => |d| {
+            let bins = drawn(d, 4);
+            bins.0.iter().map(|&edge| (bins.clone(), vec![edge])).collect()
+        };
+        splits_the_bin_of_the_target: "has a part of each kind",
+            "Split the bin of the target at the target: F² below it, (F − 1)² above it." => |d| {
+            (0..3).map(|_| {
+                let (bins, parts) = (drawn(d, 3), [0.25, 0.75, d.number(0.02, 0.1), d.number(0.9, 0.98)]);
+                let targets = parts.map(|part| bins.0[1] + part * (bins.0[2] - bins.0[1]));
+                (bins, targets.to_vec())
+            }).collect()
+        };
+        integrates_the_squared_difference: "∫ (F(x) − H(x))² dx over all x",
+            "Add the areas of all bins. Only a target outside adds a distance." => |d| {
+            // One bin, and the target in its middle: w/12.
+            let mut all = vec![((vec![0.0, 2.0], vec![1.0]), vec![1.0])];
+            for count in [3, 5, 2, 9] {
+                let bins = drawn(d, count);
+                let (low, high) = (bins.0[0], bins.0[count]);
+                all.extend((0..4).map(|_| (bins.clone(), vec![d.number(low, high)])));
+            }
+            all
+        };
+        weights_bins_by_their_width: "over a width w",
+            "The width of each bin is a factor of its area, also if its probability is 0." => |d| {
+            // A wide bin with little probability far from the target, and a gap.
+            let wide = d.number(20.0, 90.0);
+            let p = vec![0.25, 0.5, 0.25];
+            vec![
+                ((vec![0.0, 1.0, 2.5, 2.5 + wide], p.clone()), vec![0.5]),
+                ((vec![-wide, 0.0, 1.0, 2.5], p), vec![1.5]),
+                ((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]),
+            ]
+        };
+        adds_the_distance_outside: "A target outside the edges adds its distance",
+            "Add the distance from the nearest edge, as it is, to the areas of all bins, which count as well." => |d| {
+            [1, 4].map(|count| {
+                let bins = drawn(d, count);
+                let targets = vec![bins.0[0] - d.number(1.0, 9.0), bins.0[count] + d.number(1.0, 9.0)];
+                (bins, targets)
+            }).to_vec()
+        };
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.7" crps;
+    1 "The mean of the squares at both ends is used; for a straight line the integral is w·(a² + a·b + b²)/3.";
+    2 "The square at the middle is used; for a straight line the integral is w·(a² + a·b + b²)/3.";
+    3 "The term a·b is missing: the integral is w·(a² + a·b + b²)/3.";
+    4 "The integral is not divided by 3.";
+    5 "The bin of the target is not split: all of it is taken as below the target.";
+    6 "The bin of the target is not split: all of it is taken as above the target.";
+    7 "The distance of a target outside the edges is not added.";
+    8 "The square of the distance is added; F − H is −1 or 1 there, so it is the distance itself.";
+    9 "The share of a bin below the target is not clamped to 0 … 1, so that it is negative or above 1 in most bins.";
+};

@@ -1,0 +1,165 @@
+//! 12.1: rows of a table, and its sparse gradient.
+
+use candle_core::{DType, Device, Result, Tensor, Var};
+use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
+use kit::values;
+
+use crate::{Lesson12, REFERENCE, answers};
+
+/// Ids, and a table or the gradient of its rows.
+type Input = (Vec<u32>, Result<Tensor>);
+
+fn compare(
+    answer: &Lesson12,
+    (ids, matrix): Input,
+    name: &str,
+    facts: fn(&Lesson12, &[u32], &Tensor) -> Result<Facts>,
+) -> Verdict {
+    let matrix = matrix?;
+    let contiguous = matrix.is_contiguous();
+    let text = format!(
+        "ids {ids:?}, {name} {}; contiguous: {contiguous}",
+        values(&matrix)?.short(300)
+    );
+    let of = |lesson| Facts::of(facts(lesson, &ids, &matrix), |facts| facts);
+    given(text).at_scale(2.0).same(of(answer), of(&REFERENCE))
+}
+
+fn look_up(answer: &Lesson12, input: Input) -> Verdict {
+    compare(answer, input, "table", |lesson, ids, table| {
+        Ok(Facts::default().values("rows", values(&(lesson.embed)(table, ids)?)?))
+    })
+}
+
+fn gradient_of_table(answer: &Lesson12, input: Input) -> Verdict {
+    compare(answer, input, "table", |lesson, ids, table| {
+        let table = Var::from_tensor(table)?;
+        let rows = (lesson.embed)(&table, ids)?.flatten_all()?;
+        // Each number counts another time.
+        let times = Tensor::arange(1f32, 1.0 + rows.elem_count() as f32, &Device::Cpu)?;
+        let gradients = (rows * times)?.sum_all()?.backward()?;
+        let what =
+            "gradient of the table, of 1·r₁ + 2·r₂ + 3·r₃ + …, where r₁, r₂, … are the numbers of the result";
+        Ok(match gradients.get(&table) {
+            Some(gradient) => Facts::default().values(what, values(gradient)?),
+            None => Facts::default().text(what, "none: the result does not depend on it"),
+        })
+    })
+}
+
+fn listed(answer: &Lesson12, input: Input) -> Verdict {
+    compare(answer, input, "grad", |lesson, ids, grad| {
+        Ok(Facts::default().values("rows", &(lesson.embedding_gradient)(ids, grad)?.rows))
+    })
+}
+
+fn sums(answer: &Lesson12, input: Input) -> Verdict {
+    compare(answer, input, "grad", |lesson, ids, grad| {
+        let gradient = (lesson.embedding_gradient)(ids, grad)?;
+        Ok(Facts::default()
+            .values("rows", &gradient.rows)
+            .values("values", values(&gradient.values)?))
+    })
+}
+
+fn drawn(d: &mut Draw, ids: &[u32], rows: usize, width: usize) -> Input {
+    let matrix = Tensor::from_vec(d.list(rows * width, -2.0, 2.0), (rows, width), &Device::Cpu);
+    (ids.to_vec(), matrix)
+}
+
+/// A gradient for each of some ids.
+fn grad(d: &mut Draw, ids: &[u32], width: usize) -> Input {
+    drawn(d, ids, ids.len(), width)
+}
+
+/// In f64, with numbers that f32 does not have.
+fn wide((ids, matrix): Input) -> Input {
+    (ids, matrix.and_then(|matrix| matrix.to_dtype(DType::F64)? / 3.0))
+}
+
+/// As a view of the transpose.
+fn transposed((ids, matrix): Input) -> Input {
+    (ids, matrix.and_then(|matrix| matrix.t()?.contiguous()?.t()))
+}
+
+pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
+    by look_up {
+        selects_rows_in_the_order_of_ids: "in the order of `ids`",
+            "Row i of the result is row `ids[i]` of the table, counted from 0. Select along dimension 0." => |d| {
+            let lists: [(&[u32], _, _); 5] =
+                [(&[4, 1, 5, 0], 6, 3), (&[2, 0, 1], 3, 5), (&[3, 1, 0, 2], 4, 4), (&[2, 4, 0, 3], 5, 1), (&[0], 1, 3)];
+            lists.map(|(ids, rows, width)| drawn(d, ids, rows, width)).into()
+        };
+        selects_a_row_several_times: "An id may occur several times",
+            "An id that occurs several times has its row several times: the result has one row for each id." =>
+            |d| vec![drawn(d, &[3, 1, 3, 3, 4, 1], 5, 2), drawn(d, &[2, 2], 5, 2)];
+        returns_no_rows_without_ids: "without ids, the result is [0, width]",
+            "Without ids, return `Tensor::zeros((0, width), …)` with the dtype and device of the table." =>
+            |d| vec![drawn(d, &[], 4, 3)];
+        keeps_the_dtype_of_the_table: "It has the dtype of `table`",
+            "The result has the dtype of the table, f32 or f64, also without ids: convert nothing." =>
+            |d| vec![wide(drawn(d, &[2, 0, 2], 4, 2)), wide(drawn(d, &[], 4, 2))];
+    }
+    by gradient_of_table {
+        passes_the_gradient_to_the_table: "`backward` through it reaches `table`",
+            "Select from `table` itself: what is detached, or built from numbers, has no gradient." =>
+            |d| vec![drawn(d, &[3, 1, 3], 4, 2)];
+    }
+    by look_up {
+        selects_from_a_transposed_table: "may be a transposed view",
+            "A transposed view is not contiguous: call `contiguous` before `index_select`." =>
+            |d| vec![transposed(drawn(d, &[2, 0, 3], 4, 3))];
+        rejects_ids_beyond_the_table: "if an id is not below `categories`",
+            "Return an error for an id of `categories` and above, and for no id below." => |d| {
+            let categories = d.whole(3, 6);
+            let beyond = categories as u32;
+            let lists = [vec![0, beyond], vec![beyond + 7, 1], vec![1, u32::MAX, 0], vec![beyond - 1, 0]];
+            lists.map(|ids| drawn(d, &ids, categories, 2)).into()
+        };
+    }
+    by listed {
+        lists_each_id_once_in_order: "each id once, in ascending order",
+            "`rows` has the different ids, and no others: sort a copy of `ids`, then `dedup` it." => |d| {
+            let lists: [&[u32]; 4] = [&[31, 2, 2, 7, 2], &[7, 31, 7, 7, 2], &[31], &[2, 2, 2]];
+            let mut all = lists.map(|ids| grad(d, ids, 2)).into_iter().collect::<Vec<Input>>();
+            // A sum of 0 is a gradient, too.
+            let zero = [[1.5f32, -0.5], [0.25, 1.0], [-1.5, 0.5]];
+            all.push((vec![7, 2, 7], Tensor::new(&zero, &Device::Cpu)));
+            all
+        };
+    }
+    by sums {
+        sums_the_rows_of_each_id: "the sum of the rows of `grad` whose id is `rows[i]`",
+            "Row i of `values` is the sum, as it is, of all rows of `grad` whose id is `rows[i]`." => |d| {
+            let lists: [&[u32]; 5] = [&[31, 2, 7, 2], &[7, 31, 7, 7, 2], &[31, 7, 2], &[2, 2], &[7]];
+            let mut all = lists.map(|ids| grad(d, ids, 3)).into_iter().collect::<Vec<Input>>();
+            // Many of few ids.
+            let many = d.below(60, 7);
+            all.push(grad(d, &many, 2));
+            all
+        };
+        keeps_the_dtype_of_the_gradient: "`values` has the dtype of `grad`",
+            "Read and add the gradients in the dtype of `grad`, f32 or f64: convert nothing." =>
+            |d| vec![wide(grad(d, &[5, 2, 5, 9], 2))];
+        sums_a_transposed_gradient: "`grad` may be a transposed view",
+            "A transposed view is not contiguous: call `contiguous` before `index_add`." =>
+            |d| vec![transposed(grad(d, &[3, 8, 3, 1], 3))];
+        returns_no_gradient_without_ids: "Without ids, `values` is [0, width]",
+            "Without ids, `rows` is empty and `values` is zeros of shape [0, width], of the dtype of `grad`." =>
+            |d| vec![grad(d, &[], 3), wide(grad(d, &[], 3))];
+        rejects_a_gradient_with_other_rows: "if `grad` has not one row for each id",
+            "First, also without ids: return an error if the numbers of rows and ids differ." => |d| {
+            let cases = [(vec![4, 1, 4], 2), (vec![4, 1, 4], 4), (vec![], 2), (vec![6], 0), (vec![3, 2], 1)];
+            cases.map(|(ids, rows)| drawn(d, &ids, rows, 2)).into()
+        };
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.1" [embed, embedding_gradient];
+    1 "The ids are not tested: candle's `index_select` returns zeros for 4294967295, and a GPU tests none.";
+    2 "The rows are in the order of the table; return them in the order of `ids`.";
+    3 "`dedup` only merges neighbours, and `partition_point` needs a sorted list: sort first.";
+    4 "The rows are the ids as they are; each id must be in them once, with the sum of its gradients.";
+    5 "The last gradient of a repeated id replaces the ones before; add them.";
+    6 "The gradients of a repeated id are averaged; add them.";
+};
