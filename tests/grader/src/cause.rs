@@ -52,7 +52,12 @@ pub(crate) fn likely<C>(
     of_answer: impl Fn(&Check<C>) -> Outcome,
     of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
 ) -> Option<Cause> {
-    let default = default_cause(check, outcome);
+    let first = lesson.checks().find(|c| c.exercise == check.exercise);
+    let default = default_cause(
+        check,
+        outcome,
+        first.is_some_and(|first| first.name == check.name),
+    );
     match outcome {
         Outcome::NotRun(_) | Outcome::Passed | Outcome::ToDo(_) => return None,
         // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
@@ -85,11 +90,12 @@ pub(crate) fn likely<C>(
         .or(default)
 }
 
-/// The cause if no known mistake is like the answer.
-fn default_cause<C>(check: &Check<C>, outcome: &Outcome) -> Option<Cause> {
+/// The cause if no known mistake is like the answer. An error or another shape in the first check of an exercise is no matter of
+/// what that check tests.
+fn default_cause<C>(check: &Check<C>, outcome: &Outcome, is_first: bool) -> Option<Cause> {
     let cause = match outcome {
         Outcome::Wrong(wrong) if wrong.cause.is_some() => wrong.cause.unwrap_or_default(),
-        Outcome::Wrong(wrong) => match wrong.kind {
+        Outcome::Wrong(wrong) if is_first => match wrong.kind {
             Kind::Error => "An error is returned where a value is expected: its message says why.",
             Kind::Shape => "The numbers have another shape than the contract asks for.",
             Kind::Dtype => "The numbers have another dtype than the contract asks for.",
