@@ -42,7 +42,7 @@ pub fn folders(into: &Path, outside: &Path) {
             "exercises/lesson01/Cargo.toml",
             "[dependencies]\nlesson01.path = \"../../lessons/lesson01\"\n",
         ),
-        ("grade.json", "{\"schema\":1}"),
+        ("exercises/lesson01/src/grade.json", "{}"),
     ] {
         put(&evil, path, text);
     }
