@@ -1,15 +1,20 @@
 //! Right answers that are not written as canopy's.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{sync::mpsc, thread};
+
+use anyhow::anyhow;
+use candle_core::{Tensor, bail};
 use canopy_data::{Philox, sample::Subsample};
 use grader::{Right, right};
 
-use crate::{Lesson03, REFERENCE, answer_helpers::*};
+use crate::{Lesson03, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson03>] = &[
     right!("3.1", "sorted by a random key", epoch_order: |n, s, e| {
         let mut random = Philox::new(s, e);
-        let mut keyed: Vec<(u64, usize)> = (0..n).map(|i| (random.next_u64(), i)).collect();
-        keyed.sort_unstable();
+        let keyed: BTreeSet<(u64, usize)> = (0..n).map(|i| (random.next_u64(), i)).collect();
         keyed.into_iter().map(|k| k.1).collect()
     }),
     right!("3.1", "drawn out of a bag", epoch_order: |n, s, e| {
@@ -17,33 +22,77 @@ pub const RIGHT: &[Right<Lesson03>] = &[
         let mut bag: Vec<usize> = (0..n).collect();
         (0..n).map(|_| bag.swap_remove(random.below(bag.len()))).collect()
     }),
-    right!("3.2", "a bag, a set of cubes, two loops", subsample: |p, what, seed| match what {
-        Subsample::Random(n) => order_by(p.len(), Philox::new(seed, 7)).into_iter().take(n).collect(),
-        Subsample::Voxel(e) => firsts(p, |c| c.map(|x| (x / e).floor() as i64)),
-        Subsample::Farthest(_) if p.is_empty() => Vec::new(),
-        Subsample::Farthest(n) => {
-            let first = Philox::new(seed, 7).below(p.len());
-            greedy(p, n.min(p.len()), first, false, |i, c| nearest(p, i, c))
+    right!("3.2", "a bag, the last point of each cube, distances to all chosen points", subsample: |p, what, seed| {
+        let mut random = Philox::new(seed, 7);
+        let mut bag: Vec<usize> = (0..p.len()).collect();
+        let mut draw = || bag.swap_remove(random.below(bag.len()));
+        match what {
+            Subsample::Random(n) => (0..n.min(p.len())).map(|_| draw()).collect(),
+            Subsample::Voxel(e) => {
+                let cube = |i: usize| (p[i].map(|x| (x / e).floor() as i64), i);
+                let last: BTreeMap<[i64; 3], usize> = (0..p.len()).map(cube).collect();
+                BTreeSet::from_iter(last.into_values()).into_iter().collect()
+            }
+            Subsample::Farthest(n) => {
+                let mut chosen: Vec<usize> = (0..n.min(p.len()).min(1)).map(|_| draw()).collect();
+                let to = |i: usize, j: usize| (0..3).map(|k| (p[i][k] - p[j][k]).powi(2)).sum::<f32>().sqrt();
+                while chosen.len() < n.min(p.len()) {
+                    let near = |i: &usize| chosen.iter().map(|&j| to(*i, j)).fold(f32::INFINITY, f32::min);
+                    let free = (0..p.len()).rev().filter(|i| !chosen.contains(i));
+                    chosen.extend(free.max_by(|i, j| near(i).total_cmp(&near(j))));
+                }
+                chosen
+            }
         }
     }),
-    right!("3.2", "the last point of each cube", subsample: |p, what, seed| match what {
-        Subsample::Voxel(e) => {
-            let back: Vec<[f32; 3]> = p.iter().rev().copied().collect();
-            let mut kept: Vec<usize> = firsts(&back, |c| c.map(|x| (x / e).floor() as i64))
-                .into_iter().map(|i| p.len() - 1 - i).collect();
-            kept.sort_unstable();
-            kept
+    right!("3.3", "point by point, then reshaped", collate_ragged: |clouds, device| {
+        let longest = clouds.iter().map(Vec::len).max().unwrap_or(0);
+        if clouds.iter().map(Vec::len).min().unwrap_or(0) == 0 { bail!("no points") }
+        let places = || clouds.iter().flat_map(|cloud| (0..longest).map(|k| cloud.get(k)));
+        let points: Vec<f32> = places().flat_map(|p| p.copied().unwrap_or_default()).collect();
+        let mask: Vec<f32> = places().map(|p| if p.is_some() { 1.0 } else { 0.0 }).collect();
+        let mask = Tensor::new(mask, device)?.reshape((clouds.len(), longest))?;
+        Ok((Tensor::new(points, device)?.reshape((clouds.len(), longest, 3))?, mask))
+    }),
+    right!("3.4", "a map of the buckets in use", length_buckets: |lengths, order, bounds, size| {
+        let (mut batches, mut filling) = (Vec::new(), BTreeMap::new());
+        for &r in order {
+            let bound = bounds.iter().find(|&&bound| bound >= lengths[r]).unwrap_or(&usize::MAX);
+            let bucket: &mut Vec<usize> = filling.entry(bound).or_default();
+            bucket.push(r);
+            if bucket.len() == size { batches.extend(filling.remove(bound)) }
         }
-        what => (REFERENCE.subsample)(p, what, seed),
+        batches.extend(filling.into_values());
+        batches
     }),
-    right!("3.3", "point by point", collate_ragged: |c, d| collated(c, d, COLLATE)),
-    right!("3.4", "with a loop over the bounds", length_buckets: |l, o, b, size| {
-        let (mut out, left) = bucketed(o, b.len() + 1, size, |r| Some(bucket(l, b, r)));
-        out.extend(left);
-        out
+    right!("3.5", "each worker has numbers and results of its own", prefetched: |count, workers, ahead, make, take| {
+        thread::scope(|scope| {
+            let start = |_| {
+                let ((jobs, todo), (done, results)) = (mpsc::channel(), mpsc::channel());
+                scope.spawn(move || for i in todo {
+                    let made = catch_unwind(AssertUnwindSafe(|| make(i)));
+                    let _ = done.send(made.unwrap_or_else(|_| Err(anyhow!("a panic"))));
+                });
+                (jobs, results)
+            };
+            let each: Vec<_> = (0..workers).map(start).collect();
+            let send = |i: usize| if i < count { let _ = each[i % workers].0.send(i); };
+            (0..ahead).for_each(send);
+            for i in 0..count {
+                let Ok(made) = each[i % workers].1.recv() else { return };
+                if !take(made) { return }
+                send(i + ahead);
+            }
+        });
     }),
-    right!("3.5", "over the standard library's channels", prefetched: |n, w, a, m, t| pooled(n, w, a, m, t, POOL)),
-    right!("3.6", "united until nothing changes", together: |t, p| {
-        grouped(t.len(), t.len(), |i, j| t[i] == t[j] || (!p[i].is_empty() && p[i] == p[j]))
+    right!("3.6", "the least number passed on, as often as there are records", together: |trees, plots| {
+        let same = |i: usize, j: usize| trees[i] == trees[j] || (!plots[i].is_empty() && plots[i] == plots[j]);
+        let mut group: Vec<usize> = (0..trees.len()).collect();
+        for _ in trees {
+            let least = |i: usize| (0..trees.len()).filter(|&j| same(i, j)).map(|j| group[j]).min().unwrap_or(i);
+            group = (0..trees.len()).map(least).collect();
+        }
+        let firsts: Vec<usize> = BTreeSet::from_iter(group.clone()).into_iter().collect();
+        group.iter().filter_map(|g| firsts.binary_search(g).ok()).collect()
     }),
 ];

@@ -1,0 +1,287 @@
+//! 3.5: prefetching through workers. Calls wait for events, never for a time, unless the answer is wrong.
+
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::{thread, time::Duration};
+
+use anyhow::ensure;
+use canopy::loader::Batch;
+use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
+
+use crate::{Lesson03, REFERENCE, answers};
+
+/// What calls of `make` and `take` tell each other, and the check.
+#[derive(Default)]
+struct Desk(Mutex<State>, Condvar);
+
+#[derive(Default)]
+struct State {
+    /// Numbers that `make` was called with, and those that it has made.
+    started: Vec<usize>,
+    finished: Vec<usize>,
+    /// Whether `make(i)` was called before `take` for i − ahead.
+    early: bool,
+    /// Calls of `make` on the calling thread, and the most that ran at a time.
+    on_caller: usize,
+    most: usize,
+    /// What `take` was called with: a number, or the message of an error.
+    taken: Vec<Result<usize, String>>,
+    /// The result at which `take` waited in vain, and the first number that was not made.
+    missing: Option<[usize; 2]>,
+    /// A call has waited in vain: no other waits.
+    given_up: bool,
+}
+
+/// How many times a call that waits is woken before it gives up. On a loaded machine a wait is longer: the calls
+/// that it waits for get their turn as well.
+const PATIENCE: usize = 300;
+/// As [`PATIENCE`], to see whether something starts that should not.
+const GRACE: usize = 12;
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.1.notify_all();
+    }
+
+    /// Waits until something holds; false if it gave up.
+    fn wait(&self, patience: usize, until: impl Fn(&State) -> bool) -> bool {
+        let mut state = self.lock();
+        for _ in 0..patience {
+            if until(&state) {
+                return true;
+            }
+            let woken = self.1.wait_timeout(state, Duration::from_millis(1));
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        false
+    }
+
+    /// Waits for what a right answer does, once; false if it gave up.
+    fn expect(&self, until: impl Fn(&State) -> bool) -> bool {
+        let held = self.wait(PATIENCE, |s| s.given_up || until(s)) && !self.lock().given_up;
+        self.note(|s| s.given_up |= !held);
+        held
+    }
+}
+
+/// Count, workers, ahead.
+type Sizes = (usize, usize, usize);
+
+/// One call of an answer: its arguments, the results that are an `Err`, what `make` does before each, and what `take`
+/// does at a call of this number, from 0, before it says whether to go on. `about` describes this to the student.
+#[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
+struct Scene {
+    sizes: Sizes,
+    about: String,
+    bad: Vec<usize>,
+    make: Box<dyn Fn(&Desk, usize) + Sync>,
+    take: Box<dyn Fn(&Desk, usize) -> bool>,
+    facts: fn(&State) -> Facts,
+}
+
+fn scene(sizes: Sizes, about: impl Into<String>, facts: fn(&State) -> Facts) -> Scene {
+    Scene {
+        sizes,
+        about: about.into(),
+        bad: Vec::new(),
+        make: Box::new(|_, _| {}),
+        take: Box::new(|_, _| true),
+        facts,
+    }
+}
+
+impl Scene {
+    fn make(mut self, make: impl Fn(&Desk, usize) + Sync + 'static) -> Self {
+        self.make = Box::new(make);
+        self
+    }
+
+    fn take(mut self, take: impl Fn(&Desk, usize) -> bool + 'static) -> Self {
+        self.take = Box::new(take);
+        self
+    }
+}
+
+fn play(answer: &Lesson03, scene: &Scene) -> Facts {
+    let caller = thread::current().id();
+    let ((count, workers, ahead), action, bad) = (scene.sizes, &scene.make, &scene.bad);
+    let desk = Desk::default();
+    let make = |i| {
+        desk.note(|s| {
+            s.early |= i >= s.taken.len() + ahead;
+            s.on_caller += usize::from(thread::current().id() == caller);
+            s.started.push(i);
+            s.most = s.most.max(s.started.len() - s.finished.len());
+        });
+        action(&desk, i);
+        desk.note(|s| s.finished.push(i));
+        ensure!(!bad.contains(&i), "scan-{i}.laz: not a LAZ file");
+        Ok(Batch {
+            points: Vec::new(),
+            channels: 3,
+            labels: Vec::new(),
+            records: vec![i],
+        })
+    };
+    (answer.prefetched)(count, workers, ahead, &make, &mut |made| {
+        let call = desk.lock().taken.len();
+        let result = made.map(|batch| batch.records[0]).map_err(|e| format!("{e:#}"));
+        desk.note(|s| s.taken.push(result));
+        (scene.take)(&desk, call)
+    });
+    desk.note(|s| s.started.sort_unstable());
+    (scene.facts)(&desk.lock())
+}
+
+fn played(answer: &Lesson03, scene: Scene) -> Verdict {
+    let ((count, workers, ahead), about) = (scene.sizes, &scene.about);
+    let case = given(format!("count {count}, {workers} workers, {ahead} ahead{about}"));
+    case.same(play(answer, &scene), play(&REFERENCE, &scene))
+}
+
+fn results(state: &State) -> Facts {
+    let shown = |(i, result): (usize, &Result<usize, String>)| match result {
+        Ok(number) => number.to_string(),
+        Err(text) if text.contains(&format!("scan-{i}.laz: not a LAZ file")) => format!("Err of {i}"),
+        Err(_) => "Err".to_owned(),
+    };
+    let results = || state.taken.iter().enumerate().map(shown);
+    // If results come in another order, the first two do not depend on time.
+    Facts::default()
+        .items("the first two results passed to `take`", results().take(2))
+        .items("results passed to `take`", results())
+}
+
+fn ended(state: &State) -> Facts {
+    let running = state.started.len() - state.finished.len();
+    Facts::default()
+        .values("calls of `take`", state.taken.len())
+        .text("whether make(i) begins too early", state.early.to_string())
+        .values("calls of `make` that run at the end", running)
+}
+
+pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
+    by played {
+        delivers_results_in_order: "in this order",
+            "Pass each result to `take` once, in the order of the numbers: an early one waits for its turn." => |d| {
+            let mut all = vec![scene((d.whole(14, 20), 2, 6), "; make(0) ends late", results).make(|desk, i| {
+                // Two results arrive before that of 0: whoever starts the next one has delivered the one before.
+                let _ = i > 0 || desk.expect(|s| s.started.len() >= 4);
+            })];
+            // Fewer results than `ahead`, or than workers, as well.
+            all.extend([(7, 1, 1), (2, 4, 4), (9, 3, 3), (1, 1, 3), (3, 2, 6)].map(|sizes| scene(sizes, "", results)));
+            all
+        };
+        runs_workers_in_parallel: "threads in parallel",
+            "Start `workers` new threads, all of them and no more, and hold no lock while `make` runs." => |d| {
+            let workers = d.whole(3, 4);
+            let facts = |s: &State| {
+                let facts = Facts::default().values("calls of `make` on the calling thread", s.on_caller);
+                facts.values("most calls of `make` at a time", s.most)
+            };
+            let all = scene((12, workers, 2 * workers), "; make waits until all workers run", facts);
+            vec![all.make(move |desk, _| {
+                let _ = desk.expect(|s| s.most >= workers) && desk.wait(GRACE, |s| s.most > workers);
+            })]
+        };
+        delivers_an_error_in_its_place: "An `Err` of `make`",
+            "An `Err` is a result like any other: pass it on in its place, with its message, and go on." => |d| {
+            // More errors than workers.
+            let bad = vec![d.whole(1, 3), d.whole(5, 6), d.whole(7, 8), d.whole(9, 10)];
+            let about = format!("; make(i) is Err for i in {bad:?}");
+            vec![Scene { bad, ..scene((14, 2, 4), about, results) }]
+        };
+        calls_make_once_for_each: "once for each number",
+            "Call `make` once for each number below `count`, which may be 0 or small; repeat no failed call." => |d| {
+            let facts = |s: &State| {
+                let facts = Facts::default().values("calls of `make`, sorted", &s.started);
+                facts.values("calls of `take`", s.taken.len())
+            };
+            let all = |sizes| Scene { bad: vec![2, 5], ..scene(sizes, "; make(2) and make(5) are Err", facts) };
+            [(d.whole(10, 14), 3, 4), (0, 2, 2), (3, 2, 6)].map(all).into()
+        };
+        starts_at_most_ahead_jobs: "At most `ahead` results",
+            "Send number i once `take` is called for i − ahead, neither at the start nor for any result." => |d| {
+            let ahead = d.whole(3, 5);
+            let late = |workers: usize, ahead: usize| {
+                // Also workers with numbers of their own, 1, 3, 5 and so on, get as far as this.
+                let enough = (ahead / 2).max(workers - 1);
+                scene((20, workers, ahead), "; make(0) ends late", ended).make(move |desk, i| {
+                    let _ = i > 0 || desk.expect(|s| s.finished.len() >= enough) && desk.wait(GRACE, |s| s.early);
+                })
+            };
+            let slow = scene((30, 2, ahead), "; `take` ends late for 0 and 4", ended).take(move |desk, now| {
+                let may = |s: &State| s.finished.len() >= now + ahead;
+                let _ = (now == 0 || now == 4) && desk.expect(may) && desk.wait(GRACE, |s| s.early);
+                true
+            });
+            // Many short calls: a number that is sent just before `take` is called is seen by chance, in one of them.
+            vec![late(2, ahead), late(3, 3), slow, scene((2_000, 2, 2), "", ended)]
+        };
+        works_while_take_runs: "Workers go on while",
+            "Send all numbers below i + ahead before `take(i)`, and give the results room for `ahead` of them." => |d| {
+            let facts = |s: &State| Facts::default().items("[i, k]: `take` has i, but make(k) is missing", s.missing);
+            // A channel of one place shows only if `ahead` is at least 3 more than the workers.
+            [(12, 2, 2 * d.whole(2, 3)), (12, 2, d.whole(5, 7)), (3, 2, 6)].map(|sizes| {
+                scene(sizes, "; `take` waits for all that may be made", facts).take(move |desk, now| {
+                    let missing = |s: &State| (0..sizes.0.min(now + sizes.2)).find(|i| !s.finished.contains(i));
+                    let _ = desk.expect(|s| missing(s).is_none());
+                    desk.note(|s| s.missing = s.missing.or_else(|| missing(s).map(|k| [now, k])));
+                    true
+                })
+            }).into()
+        };
+        turns_a_panic_into_an_error: "A panic of `make`",
+            "Catch a panic, of any payload, in each call of `make`, with `catch_unwind`, and send an `Err`." => |d| {
+            ["&str", "String", "number"].map(|payload| {
+                let bad = [d.whole(2, 4), d.whole(5, 6), d.whole(7, 8), 11];
+                let about = format!("; make(i) panics for i in {bad:?}, with a {payload}");
+                // As `panic!`, but without output.
+                scene((12, 2, 4), about, results).make(move |_, i| match payload {
+                    _ if !bad.contains(&i) => {}
+                    "&str" => resume_unwind(Box::new("a broken file")),
+                    "String" => resume_unwind(Box::new(format!("file {i} is broken"))),
+                    _ => resume_unwind(Box::new(i)),
+                })
+            }).into()
+        };
+        stops_when_take_returns_false: "has returned false",
+            "When `take` returns false, leave all loops: call it no more, and send no more numbers." => |d| {
+            [d.whole(2, 5), 0].map(|last| {
+                let all = scene((500, 2, 4), format!("; `take` returns false for result {last}"), ended);
+                // Later results arrive after the stop, one by one: who goes on gets each, and does not wait for ever.
+                all.take(move |_, now| now < last).make(move |desk, i| {
+                    let _ = i <= last || desk.expect(|s| s.taken.len() > last);
+                    let _ = (last + 2..last + 5).contains(&i) && desk.wait(GRACE, |s| s.taken.len() >= i);
+                })
+            }).into()
+        };
+        ends_idle_workers: "all its threads have ended",
+            "When `take` returns false, end workers that wait: drop the sender of the numbers, on every path." => |d| {
+            // A worker that is not woken waits for ever, and `prefetched` with it: the deadline of the check ends both.
+            [((500, 2, 4), d.whole(1, 4)), ((500, 3, 6), 0), ((500, 1, 1), 2)].map(|(sizes, last)| {
+                let until = last + sizes.2 - 1;
+                let about = format!("; `take` waits until 0 to {until} are made, and returns false for {last}");
+                scene(sizes, about, ended).take(move |desk, now| {
+                    let made = |s: &State| (0..=until).all(|i| s.finished.contains(&i));
+                    // A right answer ends whether the workers have become idle or not.
+                    let _ = now == last && desk.expect(made) && desk.wait(GRACE, |_| false);
+                    now < last
+                })
+            }).into()
+        };
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson03>] = mistakes! { "3.5" prefetched;
+    1 "Only one worker runs at a time: there is only one, or it holds the lock on the queue while it calls `make`.";
+    2 "A panic ends its worker, and when all have ended, nobody makes the rest: catch it, and go on.";
+    3 "Results are passed on as they arrive. An early result must wait for its turn.";
+    4 "An error or a panic is skipped: pass an `Err` to `take`, which decides what to do.";
+    5 "The result of `take` is ignored: false means stop.";
+};
