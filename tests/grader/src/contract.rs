@@ -10,7 +10,7 @@ pub trait Contract: Copy + Send + 'static {
 ///
 /// ```text
 /// grader::contract! {
-///     pub struct Lesson01 of exercise01;
+///     pub struct Lesson01 of exercise01 with neuron, iterations;
 ///     "1.1" neuron: fn(&[f32], &[f32], f32, fn(f32) -> f32) -> f32 = kernels::neuron;
 ///     "1.6" iterations: fn(usize, usize, bool) -> usize = loader::iterations;
 /// }
@@ -25,47 +25,6 @@ macro_rules! contract {
         pub struct $lesson:ident of $student:ident with $($module:ident),+;
         $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+
     ) => {
-        $crate::functions! { $lesson of $student; $($exercise $function: $signature = $reference;)+ }
-
-        /// The whole lesson.
-        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
-            manifest: include_str!("../lesson.toml"),
-            stubs_text: include_str!("stubs.rs"),
-            stubs: $lesson { $($function: stubs::$function,)+ },
-            third_hints_text: include_str!("answers.rs"),
-            third_hints: $lesson { $($function: answers::$function::<0>,)+ },
-            reference: REFERENCE,
-            checks: &[$($module::CHECKS),+],
-            mistakes: &[$($module::MISTAKES),+],
-            right: right::RIGHT,
-        };
-    };
-    (
-        pub struct $lesson:ident of $student:ident;
-        $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+
-    ) => {
-        $crate::functions! { $lesson of $student; $($exercise $function: $signature = $reference;)+ }
-
-        /// The whole lesson.
-        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
-            manifest: include_str!("../lesson.toml"),
-            stubs_text: include_str!("stubs.rs"),
-            stubs: $lesson { $($function: stubs::$function,)+ },
-            third_hints_text: include_str!("third_hints.rs"),
-            third_hints: $lesson { $($function: third_hints::$function,)+ },
-            reference: REFERENCE,
-            checks: &[checks::CHECKS],
-            mistakes: mistakes::MISTAKES,
-            right: right::RIGHT,
-        };
-    };
-}
-
-/// The struct of a contract, `student!()` and `REFERENCE`.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! functions {
-    ($lesson:ident of $student:ident; $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+) => {
         /// The functions to write; `stubs.rs` describes them.
         #[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
         #[derive(Clone, Copy)]
@@ -91,6 +50,19 @@ macro_rules! functions {
 
         /// canopy's functions.
         pub const REFERENCE: $lesson = $lesson { $($function: $reference,)+ };
+
+        /// The whole lesson.
+        pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
+            manifest: include_str!("../lesson.toml"),
+            stubs_text: include_str!("stubs.rs"),
+            stubs: $lesson { $($function: stubs::$function,)+ },
+            third_hints_text: include_str!("answers.rs"),
+            third_hints: $lesson { $($function: answers::$function::<0>,)+ },
+            reference: REFERENCE,
+            checks: &[$($module::CHECKS),+],
+            mistakes: &[$($module::MISTAKES),+],
+            right: right::RIGHT,
+        };
     };
 }
 

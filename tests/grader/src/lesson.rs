@@ -97,18 +97,3 @@ impl<C> Lesson<C> {
         Manifest::parse(self.manifest)
     }
 }
-
-/// A list of checks. Each is named after its function, and quotes some words of the sentence of the stub's comment that
-/// promises the property: `checks! { "1.1": adds_the_bias => "plus `bias`", …; "1.2": … }`.
-#[macro_export]
-macro_rules! checks {
-    ($($exercise:literal : $($check:ident $(=> $promise:literal)?),+ $(,)?);+ $(;)?) => {
-        &[$($($crate::Check {
-            exercise: $exercise,
-            name: stringify!($check),
-            promise: concat!("", $($promise)?),
-            cause: "",
-            run: $check,
-        }),+),+]
-    };
-}
