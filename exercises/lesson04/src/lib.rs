@@ -36,7 +36,7 @@ pub fn choose_device(
 /// Run the network once, in `pass`. The loss is `kernels::cross_entropy` with `loss.smoothing` and
 /// `loss.class_weights`. If `loss.orthogonality` is above 0 and there is a feature transform, add that weight times its
 /// `orthogonality` by `kernels::weighted_sum`. Take `model.gradients` of that loss. If `clip` is above 0, call
-/// `clip_grad_norm`. Then the optimizer takes one step at `learning_rate`. Do not read any number. Return the first
+/// `clip_grad_norm`. Then the optimizer takes one step at `learning_rate`. Do not read the loss. Return the first
 /// error.
 pub fn train_step(
     model: &PointNet,

@@ -49,7 +49,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
         stores_both_means: "these keep m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
-        counts_the_steps: "t counts the steps from 1", "Count each call once in `state.step`, and continue from its value." => |d| {
+        counts_the_steps: "t counts the steps from 1", "Count each call once in `state.step`, continue from its value, and update parameters of any shape." => |d| {
             let (count, before, config) = (d.whole(2, 6), d.whole(5, 40) as u64, drawn(d));
             vec![
                 Steps::new(d, &SHAPES, &vec![0.1; count]),
@@ -65,7 +65,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
             ]
         };
         updates_the_means_without_a_gradient: "also if g or lr is 0",
-            "Also with a gradient of 0 both means fall, and m̂ moves the parameter; every call counts." => |d| {
+            "Every call counts and updates all means and parameters: also with a gradient of 0, and without parameters." => |d| {
             let mut without = |i: usize| {
                 let config = drawn(d);
                 Steps::new(d, &SHAPES, &[0.1; 3]).config(config).gradient(1, i, 0.0)

@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
             vec![Steps::new(d, &ALIKE, &[lr, lr / 10.0, lr / 100.0]), Steps::new(d, &ALIKE, &[lr, 0.0, lr])]
         };
         moves_on_without_a_gradient: "also if g, lr or μ is 0",
-            "Also with a gradient of 0 the velocity falls, and moves the parameter." => |d| vec![
+            "Every step updates velocities and parameters, also with a gradient of 0, and for any number of parameters." => |d| vec![
                 Steps::new(d, &SHAPES, &[0.5]),
                 Steps::new(d, &SHAPES, &[0.5; 3]).gradient(1, 0, 0.0),
                 Steps::new(d, &SHAPES, &[0.5; 3]).gradient(1, 1, 0.0),

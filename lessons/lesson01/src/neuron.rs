@@ -47,11 +47,12 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.1";
             let with = |bias: f32, activation: Activation| (x.clone(), w.clone(), bias, activation);
             vec![with(bias, ("tanh", f32::tanh)), with(bias, RELU), with(-bias - 2.0 * sum, RELU), with(bias, COS)]
         };
-        accepts_any_number_of_inputs: "Without inputs", "Without inputs the sum is 0, and the output is f(b)." => |d| {
-            let counts = [0, 1].into_iter().chain(2..=9).chain([17, d.whole(40, 70)]);
-            let lists = counts.map(|n| (d.list(n, -2.0, 2.0), d.list(n, -2.0, 2.0), 0.75, COS));
-            lists.collect()
+        accepts_any_number_of_inputs: "f(Σ wᵢ·xᵢ + b)", "Every input counts, up to the last one, however many there are." => |d| {
+            let counts = (1..=9).chain([17, d.whole(40, 70)]);
+            counts.map(|n| (d.list(n, -2.0, 2.0), d.list(n, -2.0, 2.0), 0.75, COS)).collect()
         };
+        accepts_no_inputs: "Without inputs", "Without inputs the sum is 0, and the output is f(b)." =>
+            |_| vec![(Vec::new(), Vec::new(), 0.75, COS)];
     }
 };
 

@@ -79,6 +79,10 @@ fn voxels(answer: &Lesson03, (points, edge): (Points, f32)) -> Verdict {
                 &Vec::from_iter(cubes.into_values()),
             )
             .text("whether indices ascend", ascend)
+            .values(
+                "indices beyond the cloud",
+                got.iter().filter(|&&i| i >= input.0.len()).count(),
+            )
     };
     case.same(facts(answer), facts(&REFERENCE))
 }

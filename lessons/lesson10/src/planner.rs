@@ -95,6 +95,7 @@ fn facts(c: Choice) -> Facts {
              quotients rounded up.",
         )
         .text("fits", c.fits.to_string())
+        .cause("`fits` is whether `bytes` is at most the memory of a rank.")
 }
 
 /// Nodes and the speeds of the links, with the memory that ZeRO 3 needs.

@@ -228,7 +228,7 @@ fn compare(kind: Kind, precision: Precision) {
             scale: None,
             ..on_cpu
         };
-        allowed = allowed.max(1.5 * loss_difference(&expected, &exact.values()));
+        allowed = allowed.max((1.5 * loss_difference(&expected, &exact.values())).min(0.1));
     }
     assert!(
         worst <= allowed,

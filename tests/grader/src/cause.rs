@@ -52,18 +52,20 @@ pub(crate) fn likely<C>(
     of_answer: impl Fn(&Check<C>) -> Outcome,
     of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
 ) -> Option<Cause> {
-    let first = lesson.checks().find(|c| c.exercise == check.exercise);
-    let default = default_cause(
-        check,
-        outcome,
-        first.is_some_and(|first| first.name == check.name),
-    );
+    let own = || lesson.checks().filter(|c| c.exercise == check.exercise);
+    let default = || {
+        let mut earlier = own().take_while(|c| c.name != check.name).peekable();
+        let is_first = earlier.peek().is_none();
+        // The cause of a check is that of answers which fail it first.
+        let fails_earlier = earlier.any(|c| !matches!(of_answer(c), Outcome::Passed | Outcome::NotRun(_)));
+        default_cause(check, outcome, is_first, fails_earlier)
+    };
     match outcome {
         Outcome::NotRun(_) | Outcome::Passed | Outcome::ToDo(_) => return None,
         // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
         Outcome::Stuck { location, .. } => {
             let waits = location.as_deref().and_then(stuck::why);
-            return waits.map(Cause::Likely).or(default);
+            return waits.map(Cause::Likely).or_else(default);
         }
         _ => {}
     }
@@ -72,9 +74,7 @@ pub(crate) fn likely<C>(
         .filter(|m| m.exercise == check.exercise && same_end(outcome, &of_mistake(check, m)))
         .collect();
     let mut in_all = alike.clone();
-    let others = lesson
-        .checks()
-        .filter(|c| c.exercise == check.exercise && c.name != check.name);
+    let others = own().filter(|c| c.name != check.name);
     for other in others {
         if alike.is_empty() {
             break;
@@ -87,23 +87,30 @@ pub(crate) fn likely<C>(
     let known = in_all.first().map(|m| Cause::Likely(m.cause));
     known
         .or(alike.first().map(|m| Cause::Perhaps(m.cause)))
-        .or(default)
+        .or_else(default)
 }
 
 /// The cause if no known mistake is like the answer. An error or another shape in the first check of an exercise is no matter of
-/// what that check tests.
-fn default_cause<C>(check: &Check<C>, outcome: &Outcome, is_first: bool) -> Option<Cause> {
-    let cause = match outcome {
-        Outcome::Wrong(wrong) if wrong.cause.is_some() => wrong.cause.unwrap_or_default(),
-        Outcome::Wrong(wrong) if is_first => match wrong.kind {
-            Kind::Error => "An error is returned where a value is expected: its message says why.",
-            Kind::Shape => "The numbers have another shape than the contract asks for.",
-            Kind::Dtype => "The numbers have another dtype than the contract asks for.",
-            Kind::Value => check.cause,
-        },
-        _ => check.cause,
+/// what that check tests; of an answer that fails an earlier check, nothing else is known.
+fn default_cause<C>(
+    check: &Check<C>,
+    outcome: &Outcome,
+    is_first: bool,
+    fails_earlier: bool,
+) -> Option<Cause> {
+    let (kind, of_fact) = match outcome {
+        Outcome::Wrong(wrong) => (wrong.kind, wrong.cause),
+        _ => (Kind::Value, None),
     };
-    (!check.cause.is_empty()).then_some(Cause::Perhaps(cause))
+    let general = match kind {
+        Kind::Error => Some("An error is returned where a value is expected: its message says why."),
+        Kind::Shape => Some("The numbers have another shape than the contract asks for."),
+        Kind::Dtype => Some("The numbers have another dtype than the contract asks for."),
+        Kind::Value => None,
+    };
+    let general = general.filter(|_| is_first || fails_earlier);
+    let own = (!check.cause.is_empty() && !fails_earlier).then_some(check.cause);
+    of_fact.or(general).or(own).map(Cause::Perhaps)
 }
 
 fn same_end(a: &Outcome, b: &Outcome) -> bool {

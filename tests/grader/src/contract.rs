@@ -66,11 +66,11 @@ macro_rules! contract {
     };
 }
 
-/// A mistake in one function of the contract, or in several of an exercise: the check that must catch it, the cause that a
-/// student reads, and the wrong functions, which replace those of `REFERENCE`.
+/// A collected wrong answer in one function of the contract, or in several of an exercise: any name, the cause that its writer
+/// gave, and the wrong functions, which replace those of `REFERENCE`.
 #[macro_export]
 macro_rules! wrong {
-    ($exercise:literal, $caught_by:ident, $cause:literal, $($function:ident: $answer:expr),+) => {
+    ($exercise:literal, $name:ident, $cause:literal, $($function:ident: $answer:expr),+) => {
         $crate::Mistake {
             exercise: $exercise,
             cause: $cause,

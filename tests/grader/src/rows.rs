@@ -113,6 +113,7 @@ impl Case {
     /// # Errors
     /// The finding, with the first fact that differs.
     pub fn same(&self, got: Facts, expected: Facts) -> Verdict {
+        let (count, all) = (got.0.len(), expected.0.len());
         let mut got = got.0.into_iter();
         for (what, expected, cause) in expected.0 {
             let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got, _)| got);
@@ -125,7 +126,11 @@ impl Case {
                     other => other,
                 })?;
         }
-        Ok(())
+        self.require(
+            "results",
+            count == all,
+            format!("{count} of them, expected {all}"),
+        )
     }
 
     fn same_fact(&self, what: &str, got: Fact, expected: Fact) -> Verdict {

@@ -33,22 +33,56 @@ macro_rules! of_each_lesson {
 include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
 impl Facts {
-    /// The answers with known mistake `number` in each exercise, as a student writes them. 0: without one.
-    fn with_mistake(&self, number: u8) -> String {
-        let plain = self.answers.replace("<const M: u8>", "").replace("::<0>", "");
-        format!("{plain}\nconst M: u8 = {number};\n")
+    /// The answers with known mistake `number` in each exercise, as files of a submission. 0: without one.
+    fn with_mistake(&self, number: u8) -> Vec<(&'static str, String)> {
+        let lesson = root().join(format!("lessons/lesson{}/src/lib.rs", self.manifest.lesson));
+        let lesson = fs::read_to_string(lesson).unwrap();
+        let (head, contract) = lesson.split_once("grader::contract!").unwrap();
+        // Without the lesson's other modules and their attributes.
+        let is_kept = |line: &&str| {
+            !["mod ", "pub mod ", "#[", "//"]
+                .iter()
+                .any(|start| line.starts_with(start))
+        };
+        let head: Vec<&str> = head.lines().filter(is_kept).collect();
+        let rows = contract
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let rows = rows.collect::<Vec<_>>().join(" ");
+        // Each function of the contract, of its type: `"1.1" neuron: fn(&[f32]) -> f32 = …`.
+        let function = |row: &str| {
+            let (_, row) = row.trim().strip_prefix('"')?.split_once("\" ")?;
+            let (name, rest) = row.split_once(": ")?;
+            let (of_type, _) = rest.split_once(" = ")?;
+            Some(format!(
+                "pub const {name}: {of_type} = answers::{name}::<{number}>;\n"
+            ))
+        };
+        let functions: String = rows.split(';').filter_map(function).collect();
+        let library = format!(
+            "#![allow(warnings)]\nmod answers;\n{}\n{functions}",
+            head.join("\n")
+        );
+        vec![("lib.rs", library), ("answers.rs", self.answers.to_owned())]
     }
 }
 
 /// Packs all lessons as a student does: in a tree whose other folders are the course's.
-fn hand_in(class: &Path, name: &str, lessons: &[Facts], source: impl Fn(&Facts) -> String) {
+fn hand_in(
+    class: &Path,
+    name: &str,
+    lessons: &[Facts],
+    source: impl Fn(&Facts) -> Vec<(&'static str, String)>,
+) {
     let tree = tempfile::tempdir().unwrap();
     for facts in lessons {
         let folder = tree
             .path()
             .join(format!("exercises/lesson{}/src", facts.manifest.lesson));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("lib.rs"), source(facts)).unwrap();
+        for (name, text) in source(facts) {
+            fs::write(folder.join(name), text).unwrap();
+        }
     }
     for name in [
         "Cargo.toml",
@@ -101,7 +135,9 @@ fn every_lesson_gets_the_mark_that_its_checks_imply() {
     let base = tempfile::tempdir().unwrap();
     let (class, graded) = (base.path().join("class"), base.path().join("graded"));
     let lessons = lessons();
-    hand_in(&class, "stubs", &lessons, |facts| facts.stubs.to_owned());
+    hand_in(&class, "stubs", &lessons, |facts| {
+        vec![("lib.rs", facts.stubs.to_owned())]
+    });
     hand_in(&class, "right", &lessons, |facts| facts.with_mistake(0));
     hand_in(&class, "mistakes", &lessons, |facts| facts.with_mistake(1));
     let out = Command::new(course())

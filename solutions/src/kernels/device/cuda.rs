@@ -1,6 +1,6 @@
 //! Launches on an NVIDIA GPU, on the stream of candle's device.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use candle_core::cuda_backend::cudarc::driver::{
     CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg, SyncOnDrop,
@@ -12,6 +12,9 @@ use candle_core::{CudaStorage, DType, Device, Layout, Result, Storage, Tensor, b
 use super::launch::{Argument, Grid, Launcher, TENSORS};
 use crate::kernels::cuda;
 
+/// Taken from setting a function's limit of shared memory until its launch is queued.
+static LIMIT: Mutex<()> = Mutex::new(());
+
 /// A GPU. All launches are queued on the stream of candle's device.
 #[derive(Debug)]
 pub(super) struct Cuda(pub CudaDevice);
@@ -19,7 +22,9 @@ pub(super) struct Cuda(pub CudaDevice);
 impl Launcher for Cuda {
     fn launch(&self, source: &str, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<()> {
         let function = cuda::kernel(&self.0, source, kernel)?;
-        // A block may have 48 KiB without it, of which the kernel's own arrays take a part.
+        // A block may have 48 KiB without it, of which the kernel's own arrays take a part. The limit holds for the function: until
+        // this launch is queued, no other thread may set another one.
+        let _limit = (grid.shared > 0).then(|| LIMIT.lock().unwrap_or_else(PoisonError::into_inner));
         if grid.shared > 0 {
             let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             function.set_attribute(attribute, grid.shared as i32).w()?;
