@@ -38,11 +38,16 @@ impl Facts {
         let lesson = root().join(format!("lessons/lesson{}/src/lib.rs", self.manifest.lesson));
         let lesson = fs::read_to_string(lesson).unwrap();
         let (head, contract) = lesson.split_once("grader::contract!").unwrap();
-        // Without the lesson's other modules and their attributes.
+        let (contract, _) = contract.split_once("\n}").unwrap();
+        // Imports and types alone: the rest of the lesson's file is of its checks.
+        let mut inside = false;
         let is_kept = |line: &&str| {
-            !["mod ", "pub mod ", "#[", "//"]
+            inside |= ["use ", "type ", "pub type "]
                 .iter()
-                .any(|start| line.starts_with(start))
+                .any(|start| line.starts_with(start));
+            let kept = inside;
+            inside &= !line.ends_with(';');
+            kept && !line.contains("grader")
         };
         let head: Vec<&str> = head.lines().filter(is_kept).collect();
         let rows = contract
@@ -51,14 +56,13 @@ impl Facts {
         let rows = rows.collect::<Vec<_>>().join(" ");
         // Each function of the contract, of its type: `"1.1" neuron: fn(&[f32]) -> f32 = …`.
         let function = |row: &str| {
-            let (_, row) = row.trim().strip_prefix('"')?.split_once("\" ")?;
-            let (name, rest) = row.split_once(": ")?;
+            let (name, rest) = row.trim().split_once(": ")?;
             let (of_type, _) = rest.split_once(" = ")?;
             Some(format!(
                 "pub const {name}: {of_type} = answers::{name}::<{number}>;\n"
             ))
         };
-        let functions: String = rows.split(';').filter_map(function).collect();
+        let functions: String = rows.split('"').skip(2).step_by(2).filter_map(function).collect();
         let library = format!(
             "#![allow(warnings)]\nmod answers;\n{}\n{functions}",
             head.join("\n")
