@@ -163,7 +163,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
         clips_without_comparing_the_norm: "If `clip` is above 0",
             "Call `clip_grad_norm` whenever `clip` is above 0: to compare the norm, you would have to read it." =>
             |_| vec![(Step { but: SURE, clip: 5e-7, rate: 1e9, ..PLAIN }, UPDATE)];
-        reads_no_number: "Do not read any number",
+        reads_no_number: "Do not read the loss",
             "Do not read the loss, not even to see whether it is NaN: return it as a tensor." =>
             |_| ["", NAN].map(|but| (Step { clip: 0.5, but, ..PLAIN }, END)).to_vec();
         returns_errors: "Return the first error",
