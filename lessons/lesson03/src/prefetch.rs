@@ -170,7 +170,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
         delivers_results_in_order: "in this order",
             "Pass each result to `take` once, in the order of the numbers: an early one waits for its turn." => |d| {
             let mut all = vec![scene((d.whole(14, 20), 2, 6), "; make(0) ends late", results).make(|desk, i| {
-                // Two results arrive before that of 0: whoever starts the next one has delivered the one before.
+                // Two results arrive before result 0: a worker delivers one before it starts the next.
                 let _ = i > 0 || desk.expect(|s| s.started.len() >= 4);
             })];
             // Fewer results than `ahead`, or than workers, as well.

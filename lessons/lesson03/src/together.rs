@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
         };
         joins_connected_components: "connected components",
             "A record may connect two groups: unite them whole, not the record alone, until nothing changes." => |d| {
-            // oak-1 stands in three plots, and the records that it unites come before it.
+            // oak-1 is in three plots; the records that it unites have lower indices than its own.
             let trees = ["ash-1", "ash-2", "beech-1", "beech-2", "oak-1", "oak-1", "oak-1", "fir-1", "oak-2"];
             let plots = ["north", "south", "hill", "south", "hill", "south", "north", "gap", "north"];
             let some = [10, 12, 14].map(|n| (pick(d, &TREES, n), pick(d, &PLOTS, n)));

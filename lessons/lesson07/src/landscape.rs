@@ -23,7 +23,7 @@ type Looked = (Result<Vec<f64>>, Vec<Vec<Values>>, Vec<f64>);
 
 fn look(d: &mut Draw, alphas: &[f64]) -> Look {
     let mut weights = numbers(d, [1.0, 4.0, 0.25]);
-    // Only the same bits are the same as these.
+    // Compared bit by bit with a grid computed again.
     (weights[0][11], weights[1][4]) = (-0.0, -0.0);
     Look {
         weights,
