@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use crate::{Cause, Check, DEADLINE, Lesson, Mistake, Outcome, cause, paths, run};
 
-/// Tests the lesson itself with more seeds than its tests do, then runs wrong answers with two seeds, and prints the share that is caught, what the others are, and the reported causes that are
-/// worded otherwise than in the collection, for a person to judge. Fails if an answer is not caught.
+/// Tests the lesson itself with more seeds than its tests do. Then it runs wrong answers with two seeds and prints the share that
+/// is caught, the answers that are not, and the reported causes that are worded otherwise than in the collection, for a person to
+/// judge. Fails if an answer is not caught.
 pub fn corpus<C: Copy + Send>(lesson: &Lesson<C>, answers: &[&[Mistake<C>]]) -> ExitCode {
     let mut problems = lesson.stubs_are_to_do();
     problems.extend((1..=200).flat_map(|seed| lesson.third_hints_are_right(seed)));
