@@ -1,15 +1,10 @@
 //! The commands of `canopy` and `cargo course` in the book exist, with their options and their values.
 
-use std::{
-    collections::BTreeSet,
-    env,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{collections::BTreeSet, env, path::Path, process::Command};
 
 use proof::course;
 
-use crate::chapters;
+use crate::{blocks, chapters};
 
 /// How a command of the book begins, and its program. A command of a lesson (`cargo run -p lesson01`) is not one.
 const STARTS: [(&str, &str); 6] = [
@@ -21,43 +16,35 @@ const STARTS: [(&str, &str); 6] = [
     ("target/debug/canopy ", "canopy"),
 ];
 
-/// The lines of code of a page: those of its blocks, without a prompt and with continued lines joined, and what is between
-/// backticks in the text.
+/// The lines of code of a page: those of its blocks, with continued lines joined, and what is between backticks in the text.
 fn code(text: &str) -> Vec<String> {
-    let (mut blocks, mut prose, mut in_block) = (String::new(), String::new(), false);
-    for line in text.lines() {
-        if line.starts_with("```") {
-            in_block = !in_block;
-        } else if in_block {
-            blocks += line.strip_prefix("$ ").unwrap_or(line);
-            blocks.push('\n');
-        } else {
-            prose += line.trim_start();
-            prose.push(' ');
-        }
-    }
-    let blocks = blocks.replace("\\\n", " ");
-    let lines = blocks.lines().map(str::to_owned);
+    let block = |(_, block): (&str, String)| {
+        block
+            .replace("\\\n", " ")
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    // Blocks have three backticks, which leave the count of single ones even.
+    let prose = text.replace('\n', " ");
     let spans = prose.split('`').skip(1).step_by(2).map(str::to_owned);
-    lines.chain(spans).collect()
+    blocks(text).into_iter().flat_map(block).chain(spans).collect()
 }
 
 /// The program and the arguments of a line of code; nothing for `canopy` as a word of a table or a message.
 fn command(line: &str) -> Option<(&'static str, Vec<String>)> {
-    let (start, program) = STARTS
-        .iter()
-        .find(|(start, _)| line.trim_start().starts_with(start))?;
-    let words = line.trim_start().strip_prefix(start)?.split_whitespace();
+    let line = line.trim_start().trim_start_matches("$ ");
+    let (start, program) = STARTS.iter().find(|(start, _)| line.starts_with(start))?;
     // A shell's operators, and what the book leaves out.
     let ends = |word: &&str| !["|", ">", "&&", "&", ";", "…", "2>"].contains(word);
-    let words = words.take_while(ends).map(|w| w.trim_matches('"').to_owned());
-    let words: Vec<_> = words.collect();
+    let words = line[start.len()..].split_whitespace().take_while(ends);
+    let words: Vec<_> = words.map(|word| word.trim_matches('"').to_owned()).collect();
     // A setting of a file is not a command.
     (words.first().map(String::as_str) != Some("=")).then_some((program, words))
 }
 
 #[test]
-fn finds_the_commands_of_a_page() {
+fn the_commands_of_a_page_are_found() {
     let page = "Use `canopy plan\n--search 512` | `canopy` | `canopy = 1` |\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
     let found: Vec<_> = code(page).iter().filter_map(|line| command(line)).collect();
     let args = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -76,26 +63,9 @@ fn rejection(program: &Path, arguments: &[String]) -> Option<String> {
     let own = arguments.iter().take_while(|argument| *argument != "--");
     let out = Command::new(program).args(own).arg("--help").output().unwrap();
     let why = String::from_utf8_lossy(&out.stderr).into_owned();
-    let named =
-        arguments.last().is_some_and(|last| last.starts_with("--")) && why.contains("but none was supplied");
+    let is_option = arguments.last().is_some_and(|last| last.starts_with("--"));
+    let named = is_option && why.contains("but none was supplied");
     (!out.status.success() && !named).then_some(why)
-}
-
-/// The program `canopy` beside the tests, where `cargo test` and `cargo build` put it. Building it here, in the environment
-/// of a test, would run the build scripts of its dependencies again.
-fn canopy() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let program = test
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join(format!("canopy{}", env::consts::EXE_SUFFIX));
-    assert!(
-        program.is_file(),
-        "{} does not exist: run `cargo build`",
-        program.display()
-    );
-    program
 }
 
 #[test]
@@ -104,15 +74,27 @@ fn the_programs_have_the_commands_of_the_book() {
     let mut all = BTreeSet::new();
     for (page, text) in chapters() {
         let page = page.file_name().unwrap().to_string_lossy().into_owned();
-        let commands = code(&text);
         all.extend(
-            commands
+            code(&text)
                 .iter()
                 .filter_map(|line| Some((page.clone(), command(line)?))),
         );
     }
     assert!(all.len() > 100, "only {} commands were found", all.len());
-    let (canopy, course) = (canopy(), course());
+    // Where `cargo build` puts it. Building it here, in the environment of a test, would run build scripts again.
+    let canopy = env::current_exe()
+        .unwrap()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("canopy");
+    let canopy = canopy.with_extension(env::consts::EXE_EXTENSION);
+    assert!(
+        canopy.is_file(),
+        "{} does not exist: run `cargo build`",
+        canopy.display()
+    );
+    let course = course();
     let wrong = all.iter().filter_map(|(page, (name, arguments))| {
         let program = if *name == "course" { &course } else { &canopy };
         let why = rejection(program, arguments)?;
