@@ -2,113 +2,106 @@
 
 use std::{fs, process::Command};
 
-use crate::{Cluster, TINY, fixture::text, ranks::Ranks};
+use crate::{Cluster, TINY, fixture::successful};
 
 /// Bash, shellcheck and Slurm accept each script.
 pub fn all_pass_the_checks(cluster: &Cluster) {
-    let user = text(&Command::new("id").arg("-un").output().unwrap());
+    let user = successful(Command::new("id").arg("-un"));
     let reserve = format!(
-        "create reservation ReservationName=workshop StartTime=now Duration=30 Users={} Nodes=node2 CoreCnt=1",
-        user.trim()
+        "create reservation ReservationName=workshop StartTime=now Duration=30 Users={user} Nodes=node2 CoreCnt=1"
     );
-    let reserve: Vec<&str> = reserve.split(' ').collect();
-    cluster.slurm.output("scontrol", &reserve);
-    let mut count = 0;
-    for script in fs::read_dir(cluster.file("jobs")).unwrap() {
-        let script = script.unwrap().path();
-        let mut sbatch = cluster.sbatch();
-        sbatch.arg("--test-only");
-        for (words, mut program) in [
-            (&["-n"][..], Command::new("bash")),
-            (&["--shell=bash"], Command::new("shellcheck")),
-            (&[], sbatch),
-        ] {
-            let output = program.args(words).arg(&script).output().unwrap();
-            let said = text(&output) + &String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{program:?}: {said}");
-        }
-        count += 1;
+    cluster
+        .slurm
+        .output("scontrol", &reserve.split(' ').collect::<Vec<_>>());
+    let scripts = fs::read_dir(cluster.file("jobs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let scripts: Vec<_> = scripts.collect();
+    assert!(scripts.len() > 10, "{scripts:?}");
+    for script in scripts {
+        successful(Command::new("bash").arg("-n").arg(&script));
+        successful(Command::new("shellcheck").arg("--shell=bash").arg(&script));
+        successful(cluster.sbatch().arg("--test-only").arg(&script));
     }
-    assert!(count > 10, "{count}");
 }
 
-/// The jobs that need nothing of each other, by the name of their template.
+/// A template, its arguments, and what the log of its job contains. Slurm has no accounting here, and the machine has no GPU.
+const JOBS: [(&str, &str, &[&str]); 6] = [
+    ("build", "", &["build --offline --package canopy", "core hours"]),
+    ("doctor", "", &["partition work", "GPU hours"]),
+    (
+        "train-mig",
+        "AT/a'slice;$(id) --epochs 1",
+        &[
+            "GPU hours",
+            "GPU use       not known, because the driver measures no slice",
+        ],
+    ),
+    (
+        "train-threads",
+        "2 AT/threads --epochs 1",
+        &["2 ranks", "the data was copied to"],
+    ),
+    ("profile", "AT/profiled --epochs 1", &["nsys is not in PATH"]),
+    (
+        "sweep",
+        "AT/rates.txt AT/sweep",
+        &["--learning-rate 0.01", "--learning-rate 0.02 --epochs 1 --seed 3"],
+    ),
+];
+
+/// The jobs that need nothing of each other.
 pub struct Jobs {
-    build: String,
-    doctor: String,
-    lesson: String,
-    workshop: String,
-    mig: String,
-    threads: String,
-    profile: String,
-    sweep: String,
+    table: Vec<String>,
+    lessons: [String; 2],
     wrong: String,
-    ranks: Ranks,
     monitored: String,
     monitor: String,
 }
 
 impl Jobs {
     pub fn begin(cluster: &Cluster) -> Self {
-        let data = cluster.file("forest").display().to_string();
-        let folder = |name: &str| cluster.file(name).display().to_string();
-        let train = |before: &[&str]| -> Vec<String> {
-            let rest = [&TINY[..], &["--data", &data]].concat();
-            before
-                .iter()
-                .chain(&rest)
-                .map(|word| (*word).to_owned())
-                .collect()
-        };
-        let submit = |name: &str, arguments: &[String]| {
-            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            cluster.submit(name, &[], &words)
-        };
-        let monitored = submit("train-gpu", &train(&[&folder("monitored"), "--epochs", "1500"]));
-        let sweep = cluster.file("rates.txt");
-        fs::write(
-            &sweep,
-            "# two runs\n--learning-rate 0.01 --epochs 1\n\n--learning-rate 0.02 --epochs 1 --seed 3\n",
-        )
-        .unwrap();
-        cluster.slurm.wait("the job to monitor", |s| {
-            s.says(&monitored, "JobState") == ["RUNNING"]
+        let train = format!("{TINY} --data AT/forest");
+        let monitored = cluster.submit("train-gpu", "", &format!("AT/monitored --epochs 1500 {train}"));
+        let rates =
+            "# two runs\n--learning-rate 0.01 --epochs 1\n\n--learning-rate 0.02 --epochs 1 --seed 3\n";
+        fs::write(cluster.file("rates.txt"), rates).unwrap();
+        cluster.slurm.wait("the job to monitor", |slurm| {
+            slurm.says(&monitored, "JobState") == ["RUNNING"]
         });
+        let monitor = cluster.submit("monitor", "", &format!("{monitored} 1"));
+        let submit = |(name, arguments, _): &(&str, &str, _)| {
+            let own = if arguments.is_empty() { "" } else { &*train };
+            cluster.submit(name, "", &format!("{arguments} {own}"))
+        };
         Self {
-            monitor: submit("monitor", &[monitored.clone(), "1".to_owned()]),
+            table: JOBS.iter().map(submit).collect(),
+            lessons: ["lesson", "workshop"].map(|name| cluster.submit(name, "", "01 1.1")),
+            wrong: cluster.submit("train-gpu", "", "AT/wrong --data no/such/folder"),
             monitored,
-            build: submit("build", &[]),
-            doctor: submit("doctor", &[]),
-            lesson: submit("lesson", &["01".to_owned(), "1.1".to_owned()]),
-            workshop: submit("workshop", &["01".to_owned(), "1.1".to_owned()]),
-            mig: submit("train-mig", &train(&[&folder("a slice; $(id)"), "--epochs", "1"])),
-            threads: submit(
-                "train-threads",
-                &train(&["2", &folder("threads"), "--epochs", "1"]),
-            ),
-            profile: submit("profile", &train(&[&folder("profiled"), "--epochs", "1"])),
-            sweep: submit("sweep", &train(&[&sweep.display().to_string(), &folder("sweep")])),
-            wrong: submit(
-                "train-gpu",
-                &[folder("wrong"), "--data".to_owned(), "no/such/folder".to_owned()],
-            ),
-            ranks: Ranks::begin(cluster),
+            monitor,
         }
     }
 
     pub fn end(self, cluster: &Cluster) {
-        // Slurm has no accounting here, and the machine has no GPU.
-        let cost = [
-            "GPU hours",
-            "core hours",
-            "CPU use",
-            "canopy monitor",
-            "energy        not known, because no device",
-        ];
-        cluster.completed(&self.build, &["build --offline --package canopy", "core hours"]);
-        cluster.completed(&self.doctor, &["partition work", "GPU hours"]);
+        let logs = self
+            .table
+            .iter()
+            .zip(JOBS)
+            .map(|(job, (.., parts))| cluster.completed(job, parts));
+        let logs: Vec<String> = logs.collect();
+        assert!(logs[2].contains(r"a\'slice\;\$\(id\)"), "{}", logs[2]);
+        assert_eq!(logs[5].matches("GPU hours").count(), 3, "{}", logs[5]);
+        for file in [
+            "a'slice;$(id)/report.html",
+            "profiled/profile/trace.json",
+            "sweep/2/report.html",
+            "sweep/4/report.html",
+        ] {
+            assert!(cluster.file(file).is_file(), "{file}");
+        }
         // Their state does not matter: here a student may have written the exercise.
-        for job in [&self.lesson, &self.workshop] {
+        for job in &self.lessons {
             cluster.slurm.ended(job);
             let log = cluster.log(job);
             assert!(
@@ -116,51 +109,32 @@ impl Jobs {
                 "{log}"
             );
         }
-        assert_eq!(cluster.slurm.says(&self.workshop, "Reservation"), ["workshop"]);
-        let log = cluster.completed(
-            &self.mig,
-            &[
-                "GPU hours",
-                "GPU use       not known, because the driver measures no slice",
-            ],
-        );
-        assert!(log.contains("a\\ slice\\;\\ \\$\\(id\\)"), "{log}");
-        assert!(cluster.file("a slice; $(id)/report.html").is_file());
-        cluster.completed(&self.threads, &["2 ranks", "the data was copied to"]);
-        cluster.completed(&self.profile, &["nsys is not in PATH"]);
-        assert!(cluster.file("profiled/profile/trace.json").is_file());
-        let log = cluster.completed(
-            &self.sweep,
-            &["--learning-rate 0.01", "--learning-rate 0.02 --epochs 1 --seed 3"],
-        );
-        assert_eq!(log.matches("GPU hours").count(), 3, "{log}");
-        for line in ["2", "4"] {
-            assert!(
-                cluster.file(&format!("sweep/{line}/report.html")).is_file(),
-                "{log}"
-            );
-        }
+        assert_eq!(cluster.slurm.says(&self.lessons[1], "Reservation"), ["workshop"]);
         assert_eq!(cluster.slurm.ended(&self.wrong), "FAILED");
         assert!(cluster.log(&self.wrong).contains("no/such/folder"));
+        let cost = [
+            "GPU hours",
+            "core hours",
+            "CPU use",
+            "canopy monitor",
+            "energy not known, because no device",
+        ];
         cluster.completed(&self.monitored, &cost);
         let log = cluster.completed(&self.monitor, &["has ended; its log"]);
+        let csv =
+            |node| fs::read_to_string(cluster.file(&format!("logs/monitor-{}-{node}.csv", self.monitored)));
         let samples: usize = ["node1", "node2"]
             .iter()
-            .filter_map(|node| {
-                fs::read_to_string(cluster.file(&format!("logs/monitor-{}-{node}.csv", self.monitored))).ok()
-            })
+            .flat_map(csv)
             .map(|csv| csv.lines().count())
             .sum();
         assert!(samples > 2, "{log}");
-        self.ranks.end(cluster);
         // The folders of the jobs on the nodes' own storage are removed.
         cluster.slurm.wait("empty local storage", |_| {
-            let names = fs::read_dir(cluster.file("local"))
-                .unwrap()
-                .map(|e| e.unwrap().file_name());
-            let names: Vec<String> = names.map(|n| n.to_string_lossy().into_owned()).collect();
-            let ended = [&self.mig, &self.threads, &self.profile, &self.monitored];
-            ended.iter().all(|job| !names.contains(&format!("canopy-{job}")))
+            let ended = self.table.iter().chain([&self.monitored]);
+            ended
+                .into_iter()
+                .all(|job| !cluster.file(&format!("local/canopy-{job}")).exists())
         });
     }
 }

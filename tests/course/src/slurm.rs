@@ -1,6 +1,5 @@
 //! `cargo course slurm render`: job scripts for a cluster, from the templates and the site's settings in `slurm/`.
 
-mod site;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
@@ -11,13 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use minijinja::{
     Environment, Error, ErrorKind, UndefinedBehavior, context, syntax::SyntaxConfig, value::Serde,
 };
-use site::Site;
-
-use crate::marks::put;
+use toml::{Table, Value};
 
 /// Commands of `cargo course slurm`.
 #[derive(clap::Subcommand)]
@@ -43,23 +40,12 @@ pub struct Render {
     out: Option<PathBuf>,
 }
 
+/// The documented settings, with their defaults.
+const DEFAULTS: &str = include_str!("../../../slurm/site.toml");
 /// The ending of a template that becomes a script; other `.j2` files are included by these.
 const ENDING: &str = ".sbatch.j2";
-
-/// The scripts of a site by the name of their template, or why the site cannot have it.
-type Scripts = BTreeMap<String, Result<String, Lacking>>;
-
-/// Why a template cannot be rendered for a site.
-#[derive(Clone, Debug)]
-struct Lacking(String);
-
-impl std::fmt::Display for Lacking {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Lacking {}
+/// What a template calls if the site lacks a setting that it needs.
+const NEEDS: &str = "it needs the setting";
 
 /// Prints or writes the scripts.
 ///
@@ -67,7 +53,7 @@ impl std::error::Error for Lacking {}
 /// Names the setting, or the template and its line, that is wrong.
 pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
     let slurm = root.join("slurm");
-    let site = Site::load(&options.site.clone().unwrap_or_else(|| slurm.join("site.toml")))?;
+    let site = site(&options.site.clone().unwrap_or_else(|| slurm.join("site.toml")))?;
     let mut scripts = scripts(&slurm, &site)?;
     if let Some(name) = &options.only {
         let all = scripts.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -80,7 +66,7 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
     }
     if let Some(out) = &options.out {
         // Slurm writes no log into a folder that does not exist, and does not say so.
-        for folder in [out, Path::new(&site.logs)] {
+        for folder in [out, Path::new(site["logs"].as_str().unwrap_or_default())] {
             fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
         }
     }
@@ -88,7 +74,7 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
         match (script, &options.out) {
             (Ok(script), Some(out)) => {
                 let path = out.join(format!("{name}.sbatch"));
-                put(&path, script)?;
+                fs::write(&path, script).with_context(|| format!("{} cannot be written", path.display()))?;
                 println!("{}", path.display());
             }
             (Ok(script), None) => print!("{script}"),
@@ -98,8 +84,61 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
     Ok(())
 }
 
-/// Renders all templates of the folder `slurm` for a site.
-fn scripts(slurm: &Path, site: &Site) -> Result<Scripts> {
+/// A site's settings: those of its file, and the defaults of the others.
+fn site(file: &Path) -> Result<Table> {
+    let text = fs::read_to_string(file)
+        .with_context(|| format!("{}: the site's settings cannot be read", file.display()))?;
+    settings(&text).with_context(|| file.display().to_string())
+}
+
+fn settings(text: &str) -> Result<Table> {
+    let mut site: Table = DEFAULTS.parse()?;
+    for (key, value) in text.parse::<Table>()? {
+        let all = site.keys().cloned().collect::<Vec<_>>().join(", ");
+        let default = site
+            .get(&key)
+            .with_context(|| format!("there is no setting {key}; the settings are: {all}"))?;
+        let expected = expected(&key, default);
+        ensure!(
+            value.same_type(default) && is_valid(&key, &value),
+            "{key} is {value}; expected {expected}"
+        );
+        site.insert(key, value);
+    }
+    Ok(site)
+}
+
+fn expected(key: &str, default: &Value) -> String {
+    let what = match default {
+        _ if key == "launcher" => return "\"mpirun\" or \"srun\"".into(),
+        Value::Integer(_) => "a number from 1",
+        Value::Array(_) => "a list of words",
+        _ => "letters, digits and _.,:@%+/-$ in quotes",
+    };
+    format!("{what}, such as {default}")
+}
+
+/// Whether a value can be a part of a script without changing its other parts.
+fn is_valid(key: &str, value: &Value) -> bool {
+    let is_plain = |text: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_.,:@%+/-$".contains(c))
+    };
+    match value {
+        Value::Integer(number) => *number >= 1,
+        Value::Array(words) => words
+            .iter()
+            .all(|word| word.as_str().is_some_and(|word| !word.contains('\n'))),
+        Value::String(text) if key == "launcher" => ["mpirun", "srun"].contains(&&**text),
+        Value::String(text) if key == "canopy" => !text.is_empty(),
+        Value::String(text) => is_plain(text) && (key != "logs" || !text.is_empty()),
+        _ => false,
+    }
+}
+
+/// Renders all templates of the folder `slurm` for a site: the scripts by the name of their template, or why the site cannot have
+/// one.
+fn scripts(slurm: &Path, site: &Table) -> Result<BTreeMap<String, Result<String, String>>> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     let mut syntax = SyntaxConfig::builder();
@@ -110,8 +149,10 @@ fn scripts(slurm: &Path, site: &Site) -> Result<Scripts> {
     environment.set_syntax(syntax.build()?);
     environment.add_filter("quote", |word: &str| quoted(word));
     environment.add_function("fail", |key: &str, what: &str| -> Result<String, Error> {
-        let why = format!("it needs the setting {key}: {what}");
-        Err(Error::new(ErrorKind::InvalidOperation, why.clone()).with_source(Lacking(why)))
+        Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("{NEEDS} {key}: {what}"),
+        ))
     });
     let explained = |error: &Error| {
         let file = slurm.join(error.name().unwrap_or_default());
@@ -128,28 +169,22 @@ fn scripts(slurm: &Path, site: &Site) -> Result<Scripts> {
             let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
             environment
                 .add_template_owned(file, text)
-                .map_err(|e| explained(&e))?;
+                .map_err(|error| explained(&error))?;
         }
     }
-    let mut scripts = Scripts::new();
-    for (file, template) in environment.templates() {
-        let Some(name) = file.strip_suffix(ENDING) else {
-            continue;
-        };
+    let templates = environment.templates();
+    let templates = templates.filter_map(|(file, template)| Some((file.strip_suffix(ENDING)?, template)));
+    let render = |(name, template): (&str, minijinja::Template)| {
         let script = match template.render(context!(name, site => Serde(site))) {
             Ok(script) => Ok(script),
-            Err(error) => Err(lacking(&error).ok_or_else(|| explained(&error))?),
+            Err(error) => {
+                let why = error.detail().filter(|why| why.starts_with(NEEDS));
+                Err(why.ok_or_else(|| explained(&error))?.to_owned())
+            }
         };
-        scripts.insert(name.to_owned(), script);
-    }
-    Ok(scripts)
-}
-
-/// What the site lacks, if that is why a template was not rendered.
-fn lacking(error: &Error) -> Option<Lacking> {
-    let error: &(dyn std::error::Error + 'static) = error;
-    let mut causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.find_map(|cause| cause.downcast_ref().cloned())
+        Ok((name.to_owned(), script))
+    };
+    templates.map(render).collect()
 }
 
 /// A word as bash reads it.
