@@ -19,51 +19,33 @@ pub fn put(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
     fs::write(path, text).unwrap();
 }
 
+/// Files that may not be handed in, with their text.
+const OTHERS: &str = r#"exercises/lesson01/build.rs | fn main() { std::fs::write("built", "x").unwrap(); }
+.cargo/config.toml | build = { rustflags = ["--cfg", "evil"], rustc-wrapper = "/bin/false" }
+exercises/lesson01/.cargo/config.toml | build = { rustflags = ["--cfg", "evil"], rustc-wrapper = "/bin/false" }
+rust-toolchain.toml | toolchain.path = "/bin"
+.env | RUSTFLAGS=--cfg=evil
+lessons/lesson01/lesson.toml | lesson = "01"
+lessons/lesson01/run/src/grade.rs | fn main() {}
+tests/grader/src/lib.rs | pub fn judge() {}
+exercises/lesson01/Cargo.toml | dependencies.lesson01.path = "../../lessons/lesson01"
+exercises/lesson01/src/grade.json | {}"#;
+
 pub fn folders(into: &Path, outside: &Path) {
-    let evil = into.join("brings-other-files");
-    let config = "[build]\nrustflags = [\"--cfg\", \"evil\"]\nrustc-wrapper = \"/bin/false\"\n";
-    let honest = honest();
-    let manifest = "[dependencies]\nlesson01.path = \"../../lessons/lesson01\"\n";
-    for (path, text) in [
-        (SOURCE, &*honest),
-        (
-            "exercises/lesson01/build.rs",
-            "fn main() { std::fs::write(\"built\", \"x\").unwrap(); }",
-        ),
-        (".cargo/config.toml", config),
-        ("exercises/lesson01/.cargo/config.toml", config),
-        ("rust-toolchain.toml", "[toolchain]\npath = \"/bin\"\n"),
-        (".env", "RUSTFLAGS=--cfg evil\nPATH=/evil\n"),
-        (
-            "lessons/lesson01/lesson.toml",
-            "lesson = \"01\"\ntitle = \"Mine\"\npoints = 1000\n",
-        ),
-        ("lessons/lesson01/run/src/grade.rs", "fn main() {}\n"),
-        ("tests/grader/src/lib.rs", "pub fn judge() {}\n"),
-        ("exercises/lesson01/Cargo.toml", manifest),
-        ("exercises/lesson01/src/grade.json", "{}"),
-    ] {
+    let (evil, honest) = (into.join("brings-other-files"), honest());
+    put(&evil, SOURCE, &honest);
+    for (path, text) in OTHERS.lines().filter_map(|line| line.split_once(" | ")) {
         put(&evil, path, text);
     }
     // Sparse: it takes no room on a disk.
     let file = File::create(evil.join("exercises/lesson01/src/large.rs")).unwrap();
     file.set_len(1 << 30).unwrap();
-    put(
-        into,
-        "is-a-link-in-a-folder/exercises/lesson01/src/own.rs",
-        "// own\n",
-    );
+    let linked = into.join("is-a-link-in-a-folder");
+    put(&linked, "exercises/lesson01/src/own.rs", "// own\n");
     put(outside, "linked.rs", &honest);
-    symlink(
-        outside.join("linked.rs"),
-        into.join("is-a-link-in-a-folder").join(SOURCE),
-    )
-    .unwrap();
-    put(
-        &into.join("is-not-utf-8"),
-        SOURCE,
-        [honest.as_bytes(), b"// \xff\xfe\n"].concat(),
-    );
+    symlink(outside.join("linked.rs"), linked.join(SOURCE)).unwrap();
+    let odd = [honest.as_bytes(), b"// \xff\xfe\n"].concat();
+    put(&into.join("is-not-utf-8"), SOURCE, odd);
     put(into, "is-no-archive.tar.gz", "this is no archive");
     // The grader's own files, in and around answers.
     for (path, text) in [(SOURCE, &*honest), (".seed", "1"), ("exercises/grade.json", "{}")] {
@@ -103,13 +85,8 @@ pub fn tars(into: &Path, outside: &Path) {
         ] {
             entry(tar, &format!("exercises/lesson01/src/{name}"), kind, "", to);
         }
-        entry(
-            tar,
-            "exercises/lesson01/src/away/behind.rs",
-            Regular,
-            "// behind\n",
-            "",
-        );
+        let behind = "exercises/lesson01/src/away/behind.rs";
+        entry(tar, behind, Regular, "// behind\n", "");
     });
     tar(into, "is-a-bomb.tar.gz", |tar| {
         entry(tar, SOURCE, Regular, &honest(), "");
@@ -117,13 +94,8 @@ pub fn tars(into: &Path, outside: &Path) {
     });
     tar(into, "has-many-files.tar.gz", |tar| {
         for i in 0..500 {
-            entry(
-                tar,
-                &format!("exercises/lesson01/src/m{i}.rs"),
-                Regular,
-                "// one of many\n",
-                "",
-            );
+            let name = format!("exercises/lesson01/src/m{i}.rs");
+            entry(tar, &name, Regular, "// one of many\n", "");
         }
     });
     // Cut in the middle of the compressed stream.
