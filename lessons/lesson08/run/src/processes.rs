@@ -5,7 +5,7 @@ use std::env;
 use anyhow::Result;
 use canopy::{
     parallel::{Collective, Place, Processes, connect, place_from, tree_all_reduce},
-    train::ranks::measure::{ShortRun, Start},
+    train::ranks::measure::Start,
 };
 use grader::{
     cells,
@@ -14,14 +14,12 @@ use grader::{
 };
 use lesson08::Lesson08;
 
-use super::{
-    functions::ring,
-    measure::{Computed, timed},
-    runs::{SHARED, TrainingSet, apart},
+use crate::{
+    all_reduce::{Computed, timed},
+    introduce,
+    scaling::SHARED,
+    training::{Training, difference, ring},
 };
-use crate::introduce;
-
-const REPEATS: usize = 60;
 
 /// The place of this process among several that mpirun started. The variables are read by canopy's function, because a wrong
 /// one of a student must not decide which experiment runs.
@@ -36,8 +34,8 @@ pub fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
     let place = introduce(answer, report)?;
     let processes = connect(&place)?;
     let links = processes.links()?;
-    let trees = TrainingSet::open(report.seed())?;
-    let run = |start| trees.started(answer, (place.world_size, SHARED), true, start);
+    let training = Training::open(answer, report.seed())?;
+    let run = |start| training.run((place.world_size, SHARED), true, start);
     // Rank 0 alone trains with threads; the others wait at the barrier.
     let threads = (place.rank == 0).then(|| run(Start::Threads)).transpose()?;
     links.barrier()?;
@@ -45,22 +43,33 @@ pub fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
     let sums = all_reduces(answer, &*processes, &*links)?;
     drop(links);
     processes.finish(None);
-    if let Some(threads) = threads {
-        let title = format!("The same training, {} steps", threads.steps);
-        report.table("trainings", &title, &trainings(&threads, &mpi));
-        let title = format!("All-reduces over {} processes", place.world_size);
-        report.table("all_reduces", &title, &table(&sums));
+    let Some(threads) = threads else {
+        return Ok(());
+    };
+    let mut table = Table::new([
+        left("ranks"),
+        fixed("a step", 1).unit("ms"),
+        fixed("all-reduce", 2).unit("ms"),
+        scientific("off by"),
+    ]);
+    for (name, run) in [("threads, ring", &threads), ("processes, MPI's all-reduce", &mpi)] {
+        table.row(cells![
+            format!("{} {name}", run.ranks),
+            1e3 * run.step,
+            1e3 * run.stats.communicating / run.stats.steps.max(1) as f64,
+            difference(run, &threads)
+        ]);
     }
+    let title = format!("The same training, {} steps", threads.steps);
+    report.table("trainings", &title, &table);
+    let title = format!("All-reduces over {} processes", place.world_size);
+    report.table("all_reduces", &title, &sums);
     Ok(())
 }
 
-/// Bytes and seconds of all-reduces from 4 bytes to 16 MiB: by the ring of exercise 8.2 and by canopy's tree over MPI's messages,
-/// and by MPI, as training calls it and directly.
-fn all_reduces(
-    answer: &Lesson08,
-    processes: &dyn Processes,
-    links: &dyn Collective,
-) -> Result<Vec<(usize, [f64; 4])>> {
+/// The time of all-reduces from 4 bytes to 16 MiB: by the ring of exercise 8.2 and by canopy's tree over MPI's messages, and by
+/// MPI, as training calls it and directly.
+fn all_reduces(answer: &Lesson08, processes: &dyn Processes, links: &dyn Collective) -> Result<Table> {
     let ring = ring(answer);
     let ways: [Computed; 4] = [
         &|data| ring(links, data),
@@ -68,33 +77,6 @@ fn all_reduces(
         &|data| links.all_reduce(data),
         &|data| processes.all_reduce_directly(data),
     ];
-    let of_length = |power: usize| -> Result<(usize, [f64; 4])> {
-        let numbers = (1 << power) / size_of::<f32>();
-        Ok((1 << power, timed(links, (numbers, REPEATS), ways)?))
-    };
-    (2..=24).step_by(2).map(of_length).collect()
-}
-
-fn trainings(threads: &ShortRun, mpi: &ShortRun) -> Table {
-    let mut table = Table::new([
-        left("ranks"),
-        fixed("a step", 1).unit("ms"),
-        fixed("all-reduce", 2).unit("ms"),
-        scientific("off by"),
-    ]);
-    for (name, run) in [("threads, ring", threads), ("processes, MPI's all-reduce", mpi)] {
-        table.row(cells![
-            format!("{} {name}", run.ranks),
-            1e3 * run.step,
-            1e3 * run.stats.communicating / run.stats.steps.max(1) as f64,
-            apart(run, threads)
-        ]);
-        table.only_json("loss", run.loss);
-    }
-    table
-}
-
-fn table(sums: &[(usize, [f64; 4])]) -> Table {
     let mut table = Table::new([
         left("data"),
         fixed("ring", 1).unit("µs"),
@@ -102,9 +84,11 @@ fn table(sums: &[(usize, [f64; 4])]) -> Table {
         fixed("MPI, by canopy", 1).unit("µs"),
         fixed("MPI, directly", 1).unit("µs"),
     ]);
-    for (bytes, seconds) in sums {
+    for power in (2..=24).step_by(2) {
+        let bytes: usize = 1 << power;
+        let seconds = timed(links, bytes / size_of::<f32>(), ways)?;
         let [ring, tree, engine, direct] = seconds.map(|seconds| 1e6 * seconds);
         table.row(cells![format!("{bytes} bytes"), ring, tree, engine, direct]);
     }
-    table
+    Ok(table)
 }
