@@ -10,27 +10,20 @@ pub fn share_of_epoch<const M: u8>(order: &[usize], rank: usize, world_size: usi
         return Vec::new();
     }
     let n = order.len();
-    let (rank, drop_tail) = match M {
-        3 => ((rank + 1) % world_size, drop_tail),
-        4 => (rank, true),
-        5 => (rank, false),
-        6 => (rank, !drop_tail),
-        _ => (rank, drop_tail),
-    };
+    let rank = if M == 3 { (rank + 1) % world_size } else { rank };
     let each =
         if drop_tail { n / world_size } else { n.div_ceil(world_size) };
-    let each = if M == 7 && !drop_tail { n / world_size + 1 } else { each };
+    let each = if M == 4 && !drop_tail { n / world_size + 1 } else { each };
     match M {
         1 => return (0..each).map(|i| order[(rank * each + i) % n]).collect(),
         2 => return (0..each).map(|i| (rank + i * world_size) % n).collect(),
-        8 => return order.iter().skip(rank).step_by(world_size).copied().collect(),
+        5 => return order.iter().skip(rank).step_by(world_size).copied().collect(),
         _ => {}
     }
     (0..each).map(|i| order[(rank + i * world_size) % n]).collect()
 }
 
 pub fn ring_reduce_scatter<const M: u8>(link: &dyn Link, data: &mut [f32]) -> Result<()> {
-    if M == 5 { return ring_reduce_scatter::<0>(link, data).or(Ok(())); }
     let (rank, p, n) = (link.rank(), link.world_size(), data.len());
     for step in 0..p - 1 {
         let out = chunk(n, (rank + 2 * p - 1 - step) % p, p);
@@ -53,44 +46,33 @@ pub fn ring_reduce_scatter<const M: u8>(link: &dyn Link, data: &mut [f32]) -> Re
 }
 
 pub fn ring_all_gather<const M: u8>(link: &dyn Link, data: &mut [f32]) -> Result<()> {
-    if M == 5 { return ring_all_gather::<0>(link, data).or(Ok(())); }
     let (rank, p, n) = (link.rank(), link.world_size(), data.len());
     for step in 0..p - 1 {
         let out = chunk(n, (rank + p - step) % p, p);
         let into = chunk(n, (rank + 2 * p - 1 - step) % p, p);
         let (out, into) = match M {
             2 => (chunk(n, (rank - step) % p, p), into),
-            6 => (into, chunk(n, (rank + 2 * p - 2 - step) % p, p)),
-            7 => (chunk(n, rank, p), into),
+            5 => (into, chunk(n, (rank + 2 * p - 2 - step) % p, p)),
+            6 => (chunk(n, rank, p), into),
             _ => (out, into),
         };
         if M == 1 { link.receive((rank + p - 1) % p, &mut data[into.clone()])?; }
         let (at, own) = (into.clone(), data[into.clone()].to_vec());
         link.send((rank + 1) % p, &data[out])?;
         link.receive((rank + p - 1) % p, &mut data[into])?;
-        if M == 8 { data[at].iter_mut().zip(own).for_each(|(v, own)| *v += own); }
+        if M == 7 { data[at].iter_mut().zip(own).for_each(|(v, own)| *v += own); }
     }
     Ok(())
 }
 
 pub fn buckets<const M: u8>(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
-    let sizes = match M {
-        5 => BucketSizes { others: sizes.first, ..sizes },
-        6 => BucketSizes { first: sizes.others, ..sizes },
-        _ => sizes,
-    };
     let mut done: Vec<Bucket> = Vec::new();
     let mut open: Vec<Bucket> = Vec::new();
     let mut order: Vec<usize> = (0..params.len()).rev().collect();
     if M == 1 { order.reverse(); }
     for index in order {
         let (bytes, kind) = params[index];
-        let kind = if M == 7 { "f32" } else { kind };
-        if M == 4 {
-            let limit = if done.iter().any(|b| b.kind == kind) { sizes.others } else { sizes.first };
-            let full = open.iter().position(|b| b.kind == kind && b.bytes + bytes > limit);
-            done.extend(full.map(|at| open.remove(at)));
-        }
+        let kind = if M == 4 { "f32" } else { kind };
         let at = match open.iter().position(|b| b.kind == kind) {
             Some(at) => at,
             None => {
@@ -101,46 +83,40 @@ pub fn buckets<const M: u8>(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec
         open[at].params.push(index);
         open[at].bytes += bytes;
         let first = !done.iter().any(|b| b.kind == kind);
-        let first = if M == 8 { done.is_empty() } else { first };
+        let first = if M == 5 { done.is_empty() } else { first };
         let limit = if first { sizes.first } else { sizes.others };
         let limit = if M == 3 { limit + 1 } else { limit };
         if open[at].bytes >= limit {
             done.push(open.remove(at));
         }
     }
-    if M == 9 { open.clear(); }
-    if M != 10 {
-        open.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied()));
-    }
+    if M == 6 { open.clear(); }
+    open.sort_by_key(|b| std::cmp::Reverse(b.params.last().copied()));
     done.extend(open);
     if M == 2 { done.iter_mut().for_each(|b| b.params.sort_unstable()); }
     done
 }
 
 pub fn average_gradients<const M: u8>(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
-    let one = |g: &mut Tensor| average_gradients::<0>(collective, std::slice::from_mut(g));
     if M == 2 && collective.rank() > 0 { return Ok(()); }
-    if M == 3 { return gradients.iter_mut().try_for_each(one); }
     let p = collective.world_size();
     let mut flat: Vec<f32> = Vec::new();
     for g in gradients.iter() {
-        let g = if M == 4 { &(g / p as f64)? } else { g };
         flat.extend(g.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?);
     }
     collective.all_reduce(&mut flat)?;
-    let p = if M == 1 || M == 4 { 1 } else { p };
+    let p = if M == 1 { 1 } else { p };
     let mut copies = gradients.to_vec();
-    let gradients = if M == 5 { &mut copies } else { gradients };
+    let gradients = if M == 3 { &mut copies } else { gradients };
     let mut rest = &flat[..];
     for g in gradients.iter_mut() {
         let (own, after) = rest.split_at(g.elem_count());
         let mean: Vec<f32> = own.iter().map(|v| v / p as f32).collect();
         *g = Tensor::from_vec(mean, g.shape(), g.device())?
             .to_dtype(g.dtype())?;
-        if M == 6 { *g = g.flatten_all()?; }
-        if M == 7 { *g = g.to_dtype(DType::F32)?; }
+        if M == 4 { *g = g.flatten_all()?; }
         rest = after;
-        if M == 8 { rest = &flat; }
+        if M == 5 { rest = &flat; }
     }
     Ok(())
 }
@@ -169,7 +145,6 @@ pub fn place_from<const M: u8>(variable: &dyn Fn(&str) -> Option<String>) -> Res
             local_rank: number(local)?,
             launcher,
         };
-        if M == 4 { return Ok(place); }
         ensure!(
             place.rank < place.world_size,
             "{rank} is not below {world}"
@@ -186,10 +161,9 @@ pub fn place_from<const M: u8>(variable: &dyn Fn(&str) -> Option<String>) -> Res
 pub fn device_for<const M: u8>(place: &Place, gpus: usize) -> Result<String> {
     match gpus {
         0 => Ok("cpu".into()),
-        1 if M == 6 => Ok(format!("cuda:{}", place.local_rank)),
+        1 if M == 5 => Ok(format!("cuda:{}", place.local_rank)),
         1 => Ok("cuda:0".into()),
-        _ if M == 5 => Ok(format!("cuda:{}", place.rank)),
-        _ if M == 7 => Ok(format!("cuda:{}", place.local_rank % gpus)),
+        _ if M == 4 => Ok(format!("cuda:{}", place.rank)),
         _ => {
             ensure!(place.local_rank < gpus, "more ranks than GPUs");
             Ok(format!("cuda:{}", place.local_rank))
@@ -199,14 +173,10 @@ pub fn device_for<const M: u8>(place: &Place, gpus: usize) -> Result<String> {
 
 pub fn strong_efficiency<const M: u8>(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64 {
     let strong = seconds_of_one / (ranks as f64 * seconds);
-    let (speed_up, p) = (seconds_of_one / seconds, ranks as f64);
     match M {
-        3 => speed_up,
-        4 => speed_up * p,
-        5 => 1.0 / strong,
-        6 if ranks > 1 => speed_up / (p - 1.0),
-        7 => strong.min(1.0),
-        8 => 100.0 * strong,
+        2 => seconds_of_one / seconds,
+        3 => strong.min(1.0),
+        4 => 100.0 * strong,
         _ => strong,
     }
 }
@@ -215,9 +185,8 @@ pub fn weak_efficiency<const M: u8>(seconds_of_one: f64, seconds: f64) -> f64 {
     let weak = seconds_of_one / seconds;
     match M {
         1 => seconds / seconds_of_one,
-        2 => 1.0 - weak,
-        7 => weak.min(1.0),
-        8 => 100.0 * weak,
+        3 => weak.min(1.0),
+        4 => 100.0 * weak,
         _ => weak,
     }
 }
@@ -227,9 +196,8 @@ pub fn ring_seconds<const M: u8>(p: usize, bytes: f64, cost: Cost) -> f64 {
     let (steps, whole) = (2.0 * (p - 1) as f64, cost.alpha + bytes * cost.beta);
     match M {
         1 => return (p - 1) as f64 * hop,
-        2 if p > 1 => return 2.0 * p as f64 * hop,
-        3 if p > 1 => return cost.alpha + steps * (hop - cost.alpha),
-        4 => return steps * whole,
+        2 if p > 1 => return cost.alpha + steps * (hop - cost.alpha),
+        3 => return steps * whole,
         _ => {}
     }
     if p < 2 { 0.0 } else { 2.0 * (p - 1) as f64 * hop }
@@ -237,13 +205,10 @@ pub fn ring_seconds<const M: u8>(p: usize, bytes: f64, cost: Cost) -> f64 {
 
 pub fn tree_seconds<const M: u8>(p: usize, bytes: f64, cost: Cost) -> f64 {
     let levels = p.max(1).next_power_of_two().trailing_zeros();
-    let (hop, log) = (cost.alpha + bytes * cost.beta, (p as f64).log2());
     match M {
-        5 => return f64::from(levels) * hop,
-        6 => return 2.0 * (p - 1) as f64 * hop,
-        7 => return 2.0 * f64::from(levels) * (cost.alpha + bytes / p as f64 * cost.beta),
-        8 => return 2.0 * log.floor() * hop,
-        9 => return 2.0 * log * hop,
+        4 => return f64::from(levels) * (cost.alpha + bytes * cost.beta),
+        5 => return 2.0 * f64::from(levels) * (cost.alpha + bytes / p as f64 * cost.beta),
+        6 => return 2.0 * f64::from(p.ilog2()) * (cost.alpha + bytes * cost.beta),
         _ => {}
     }
     2.0 * f64::from(levels) * (cost.alpha + bytes * cost.beta)

@@ -10,13 +10,14 @@ type Input = (Vec<(usize, Kind)>, usize, usize);
 
 const KINDS: [Kind; 6] = ["f32", "bf16", "f16", "f64", "f32 cuda:1", "u8"];
 
-/// Compares the parameters of each bucket, and, if `ALL`, its bytes and kind.
-fn compared<const ALL: bool>(answer: &Lesson08, (params, first, others): Input) -> Verdict {
+fn filled(answer: &Lesson08, (params, first, others): Input) -> Verdict {
     let of = |lesson: &Lesson08| {
         let buckets = (lesson.buckets)(&params, BucketSizes { first, others });
-        let facts = Facts::default().items("parameters of each bucket", buckets.iter().map(|b| &b.params));
-        let rest = buckets.iter().map(|b| (b.bytes, b.kind)).filter(|_| ALL);
-        facts.items("bytes and kind of each bucket", rest)
+        let rest = buckets.iter().map(|b| (b.bytes, b.kind));
+        Facts::default()
+            .items("parameters of each bucket", buckets.iter().map(|b| &b.params))
+            .items("bytes and kind of each bucket", rest)
+            .cause("`bytes` is the sum of the bytes of the bucket's own parameters, and `kind` is theirs.")
     };
     let case = given(format!(
         "limits: first {first}, others {others}; parameters {params:?}"
@@ -42,7 +43,7 @@ fn any_model(d: &mut Draw) -> Input {
 }
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
-    by compared::<false> {
+    by filled {
         fills_from_the_last_parameter: "from the last to the first",
             "List the parameters from the last to the first. A bucket ends at the limit; none is empty." =>
             |d| vec![
@@ -65,11 +66,6 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
                 // The first may also be the greater one.
                 model(&[10; 5], "0", 25, 10),
             ];
-    }
-    by compared::<true> {
-        counts_the_bytes: "the sum of their bytes",
-            "`bytes` is the sum of the bytes of the bucket's own parameters, and `kind` is theirs." =>
-            |d| vec![model(&[6; 6].map(|least| d.whole(least, 16)), "0", 10, 20)];
         separates_dtypes: "the open bucket of its `kind`",
             "Each kind has its own open bucket, with its name, and its own first one. List them as they close." => |d| {
             let size = d.whole(10, 19);
@@ -78,8 +74,6 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
                 model(&[60, 60, 60, 60, size, size], "10", 10, 20),
             ]
         };
-    }
-    by compared::<false> {
         keeps_the_order_of_closing: "in the order in which they were closed",
             "List buckets as they close, then those still open: the one with the greatest last index first." => |d| {
             let size = d.whole(10, 19);
@@ -95,8 +89,6 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
             all.extend(orders.map(|kinds| model(&[1; 6], kinds, 10, 20)));
             all
         };
-    }
-    by compared::<true> {
         puts_each_parameter_into_one_bucket: "even one of 0 bytes",
             "Each parameter is in one bucket, also one of 0 bytes. The first parameter reaches a limit of 0." => |d| {
             let mut all = [(10, 20), (0, 0)].map(|(a, b)| model(&[3, 0, 0, 9, 0, 10, 0], "0100000", a, b)).to_vec();
@@ -110,11 +102,7 @@ pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.3" buckets;
     1 "The buckets start with the first parameter; gradients arrive from the last layer first.";
     2 "The parameters within a bucket are in the order of the model; they should be in the order of their gradients.";
     3 "A bucket that is exactly full stays open: close it when its bytes reach the limit.";
-    4 "A bucket is closed before the parameter that would fill it; it should contain that one, too.";
-    5 "All buckets have the limit of the first one.";
-    6 "The first bucket has the limit of the others, so that sending starts late.";
-    7 "Dtypes share a bucket: a message has a single dtype.";
-    8 "Only the very first bucket is small; each kind has a first one.";
-    9 "Buckets that are open at the end are lost: the first parameters of the model are never sent.";
-    10 "The open buckets are in the order in which they were opened; order them by their last parameter.";
+    4 "Dtypes share a bucket: a message has a single dtype.";
+    5 "Only the very first bucket is small; each kind has a first one.";
+    6 "Buckets that are open at the end are lost: the first parameters of the model are never sent.";
 };

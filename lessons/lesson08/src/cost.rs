@@ -12,13 +12,9 @@ const TREE: &str = "tree";
 type Input = (&'static str, usize, f64, f64, f64);
 
 fn seconds(answer: &Lesson08, (way, p, bytes, alpha, beta): Input) -> Verdict {
-    let of = |lesson: &Lesson08| {
-        let seconds = if way == RING {
-            lesson.ring_seconds
-        } else {
-            lesson.tree_seconds
-        };
-        seconds(p, bytes, Cost { alpha, beta })
+    let of = |lesson: &Lesson08| match way {
+        RING => (lesson.ring_seconds)(p, bytes, Cost { alpha, beta }),
+        _ => (lesson.tree_seconds)(p, bytes, Cost { alpha, beta }),
     };
     let case = given(format!(
         "{way}, {p} ranks, {bytes} bytes, α = {alpha:e} s, β = {beta:e} s per byte"
@@ -82,12 +78,9 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
 
 pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.7" [ring_seconds, tree_seconds];
     1 "These are half of the messages: the ring has two halves, one to add and one to pass on.";
-    2 "These are 2p messages: each half has only p − 1.";
-    3 "The latency is counted only once; each message has its own.";
-    4 "Every message has all of the bytes; in a ring it has the p-th part.";
-    5 "Only the steps up are counted: the sum must come down again.";
-    6 "The ranks send one after the other; in a tree half of them send at the same time.";
-    7 "Each message has the p-th part of the bytes; in a tree it has all of them.";
-    8 "The steps are rounded down: 5 ranks need as many as 8.";
-    9 "log₂ p is not rounded up: there are only whole steps.";
+    2 "The latency is counted only once; each message has its own.";
+    3 "Every message has all of the bytes; in a ring it has the p-th part.";
+    4 "Only the steps up are counted: the sum must come down again.";
+    5 "Each message has the p-th part of the bytes; in a tree it has all of them.";
+    6 "The steps are rounded down: 5 ranks need as many as 8.";
 };

@@ -49,11 +49,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.6";
 
 pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.6" [weak_efficiency, strong_efficiency];
     1 "The efficiency is inverted: a longer step has a lower efficiency.";
-    2 "This is the loss, 1 minus the efficiency.";
-    3 "This is the speed-up; the efficiency is the speed-up divided by the number of ranks.";
-    4 "The number of ranks is on the wrong side: the work is shared, so that the ideal step is the p-th part.";
-    5 "The efficiency is inverted: divide the time of one rank by ranks·seconds.";
-    6 "The speed-up is divided by the ranks that were added, p − 1; divide it by all p.";
-    7 "The efficiency is limited to 1: it may exceed 1, in weak scaling too.";
-    8 "This is a percentage; the efficiency is a fraction, 1 at best.";
+    2 "This is the speed-up; the efficiency is the speed-up divided by the number of ranks.";
+    3 "The efficiency is limited to 1: it may exceed 1, in weak scaling too.";
+    4 "This is a percentage; the efficiency is a fraction, 1 at best.";
 };

@@ -1,8 +1,8 @@
 //! 8.5: rank and device from the environment.
 
 use canopy::parallel::Place;
-use grader::{Check, Mistake, Verdict, given, mistakes, rows};
-use kit::{ok, said};
+use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
+use kit::said;
 
 use crate::{Lesson08, REFERENCE, answers};
 
@@ -30,39 +30,36 @@ fn nested([inner, outer]: [&'static str; 2]) -> Set {
     [set(inner, [1, 4, 1]), set(outer, [0, 1, 0])].concat()
 }
 
-/// With another text of one variable, whose name an error must contain.
+/// Variables, and the name that an error must contain.
+type Input = (Set, &'static str);
+
+/// With another text of one variable.
 fn with((at, text): (usize, &str), mut set: Set) -> Input {
     set[at].1 = text.into();
     let name = set[at].0;
-    (set, Some(name))
+    (set, name)
 }
 
 fn placed(answer: &Lesson08, set: Set) -> Verdict {
-    named(answer, (set, None))
+    named(answer, (set, ""))
 }
-
-/// Variables, and the name that an error must contain.
-type Input = (Set, Option<&'static str>);
 
 fn named(answer: &Lesson08, (set, name): Input) -> Verdict {
     let shown: Vec<String> = set
         .iter()
         .map(|(name, text)| format!("{name}={text:?}"))
         .collect();
-    let text = format!("{} variables: {}", set.len(), shown.join(" "));
-    let case = given(&text);
-    let variable = |name: &str| Some(set.iter().find(|(n, _)| *n == name)?.1.clone());
-    match ((answer.place_from)(&variable), (REFERENCE.place_from)(&variable)) {
-        (got, Ok(expected)) => case.equal("place", ok(&text, "place", got)?, expected),
-        (Ok(got), Err(_)) => case.require("result", false, format!("{got:?}, expected an error")),
-        (Err(error), Err(_)) => {
-            let said = said(&error);
-            // LOCAL_RANK is not RANK.
-            let mut words = said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let has = name.is_none_or(|name| words.any(|word| word == name));
-            case.require("the error names the variable", has, format!("{said:?}"))
-        }
-    }
+    let case = given(format!("{} variables: {}", set.len(), shown.join(" ")));
+    let facts = |lesson: &Lesson08| {
+        let result = (lesson.place_from)(&|name| Some(set.iter().find(|(n, _)| *n == name)?.1.clone()));
+        let said = result.as_ref().map_or_else(said, |_| String::new());
+        // LOCAL_RANK is not RANK.
+        let mut words = said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let has = name.is_empty() || words.any(|word| word == name);
+        Facts::of(result, |place| Facts::default().items("place", [place]))
+            .text("the error names the variable", if has { name } else { &said })
+    };
+    case.same(facts(answer), facts(&REFERENCE))
 }
 
 /// Rank, local rank, and the GPUs that are seen.
@@ -76,13 +73,14 @@ fn device(answer: &Lesson08, (rank, local_rank, gpus): Seen) -> Verdict {
         local_rank,
         launcher,
     };
-    let text = format!("rank {rank}, local rank {local_rank}; {gpus} GPUs are seen");
-    let case = given(&text);
-    let got = (answer.device_for)(&place, gpus);
-    match (REFERENCE.device_for)(&place, gpus) {
-        Ok(expected) => case.equal("device", ok(&text, "device", got)?, expected),
-        Err(_) => case.require("result", got.is_err(), format!("{got:?}, expected an error")),
-    }
+    let case = given(format!(
+        "rank {rank}, local rank {local_rank}; {gpus} GPUs are seen"
+    ));
+    let facts = |lesson: &Lesson08| {
+        let result = (lesson.device_for)(&place, gpus);
+        Facts::of(result, |device| Facts::default().text("device", device))
+    };
+    case.same(facts(answer), facts(&REFERENCE))
 }
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.5";
@@ -129,7 +127,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.5";
             let sets = ranks.chain(NESTED.map(nested)).flat_map(|set| [(set.clone(), 1), (set, 2)]);
             let without = |(mut set, at): (Set, usize)| {
                 let (name, _) = set.remove(at);
-                (set, Some(name))
+                (set, name)
             };
             sets.map(without).collect()
         };
@@ -177,8 +175,6 @@ pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.5" [place_from, device
     1 "Rank and local rank are swapped.";
     2 "The local rank is the rank: that is right only on the first node.";
     3 "Slurm is read first; under mpirun or torchrun in a Slurm job, its numbers are those of the batch script.";
-    4 "A rank that is not below the world size is accepted.";
-    5 "The GPU is chosen by the rank; each node numbers its GPUs from 0, so use the local rank.";
-    6 "A rank that sees one GPU chooses it by its local rank; the scheduler gave it that one, and its number is 0.";
-    7 "Ranks share GPUs by the remainder; return an error, because each rank requires its own.";
+    4 "The GPU is chosen by the rank; each node numbers its GPUs from 0, so use the local rank.";
+    5 "A rank that sees one GPU chooses it by its local rank; the scheduler gave it that one, and its number is 0.";
 };

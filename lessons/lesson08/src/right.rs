@@ -14,15 +14,6 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         let length = if drop { order.len() / world * world } else { order.len().next_multiple_of(world) };
         order.iter().copied().cycle().take(length).skip(rank).step_by(world).collect()
     }),
-    right!("8.1", "columns of rows of one record a rank", share_of_epoch: |order, rank, world, drop| {
-        let whole = order.chunks_exact(world);
-        let rest = whole.remainder();
-        let mut mine: Vec<usize> = whole.map(|row| row[rank]).collect();
-        if !drop && !rest.is_empty() {
-            mine.extend(rest.iter().chain(order.iter().cycle()).nth(rank));
-        }
-        mine
-    }),
     right!("8.2", "a chunk carried along; chunks counted in integers below zero", ring_reduce_scatter: |link, data| {
         let (r, p, n) = (link.rank(), link.world_size(), data.len());
         let mut carried = data[chunk(n, (r + p - 1) % p, p)].to_vec();

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 use canopy::parallel::{Link, chunk};
-use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
-use kit::{Ran, broken, on_ranks};
+use grader::{Check, Draw, Facts, Finding, Mistake, Verdict, given, mistakes, rows};
+use kit::{broken, on_ranks};
 
 use crate::{Lesson08, REFERENCE, answers};
 
@@ -28,6 +28,11 @@ const BOTH: Half = ("one half after the other", |lesson, link, mut data| {
     GATHER.1(lesson, link, data)
 });
 
+/// Causes of an answer whose sums are right.
+const STEPS: &str = "Send one chunk in each of p − 1 steps, no more and no less, also if it is empty.";
+const NEIGHBOURS: &str =
+    "Send only to rank r + 1 and receive only from rank r − 1, modulo p: all numbers come around the ring.";
+
 /// What runs, and the numbers with which each rank begins.
 type Input = (Half, Vec<Vec<u8>>);
 
@@ -43,47 +48,30 @@ fn drawn(d: &mut Draw, halves: &[Half], sizes: &[(usize, usize)]) -> Vec<Input> 
     all
 }
 
-fn run(answer: &Lesson08, ((_, half), data): &Input) -> Ran<Vec<f32>> {
-    let (answer, half, data) = (*answer, *half, data.clone());
-    on_ranks(data.len(), move |end| {
-        let own = data[end.rank()].iter().map(|&v| f32::from(v)).collect();
-        half(&answer, end, own)
-    })
-}
-
-/// Compares facts about what the ranks did with those of canopy's ring.
-fn compared(answer: &Lesson08, input: &Input, facts: impl Fn(&Ran<Vec<f32>>) -> Facts) -> Verdict {
-    let ((name, _), data) = input;
+fn ring(answer: &Lesson08, ((name, half), data): Input) -> Verdict {
     let text = format!("{name} on {} ranks with {data:?}", data.len());
     let case = given(&text);
-    let got = run(answer, input);
-    got.all_well(&text)?;
-    case.same(facts(&got), facts(&run(&REFERENCE, input)))
-}
-
-fn sums(answer: &Lesson08, input: Input) -> Verdict {
-    compared(answer, &input, |ran| {
+    let facts = |lesson: &Lesson08| -> Result<Facts, Finding> {
+        let (lesson, world, data) = (*lesson, data.len(), data.clone());
+        let ran = on_ranks(world, move |end| {
+            let own = data[end.rank()].iter().map(|&v| f32::from(v)).collect();
+            half(&lesson, end, own)
+        });
+        ran.all_well(&text)?;
+        let sent = |rank| ran.sent.iter().filter(move |s| s.from == rank);
+        let lengths = (0..world).map(|rank| sent(rank).map(|s| s.numbers).collect::<Vec<_>>());
+        let receivers = (0..world).map(|rank| sent(rank).map(|s| s.to).collect::<BTreeSet<_>>());
         let lists = ran.ranks.iter().flatten().enumerate();
-        lists.fold(Facts::default(), |facts, (rank, list)| {
+        let sums = lists.fold(Facts::default(), |facts, (rank, list)| {
             facts.values(format!("complete numbers of rank {rank}"), list)
-        })
-    })
-}
-
-fn receivers(answer: &Lesson08, input: Input) -> Verdict {
-    compared(answer, &input, |ran| {
-        let of = |rank| ran.sent.iter().filter(move |s| s.from == rank).map(|s| s.to);
-        let all = (0..ran.ranks.len()).map(|rank| of(rank).collect::<BTreeSet<_>>());
-        Facts::default().items("receivers of rank 0, 1, 2, …", all)
-    })
-}
-
-fn lengths(answer: &Lesson08, input: Input) -> Verdict {
-    compared(answer, &input, |ran| {
-        let of = |rank| ran.sent.iter().filter(move |s| s.from == rank).map(|s| s.numbers);
-        let all = (0..ran.ranks.len()).map(|rank| of(rank).collect::<Vec<_>>());
-        Facts::default().items("lengths of the messages of rank 0, 1, 2, …", all)
-    })
+        });
+        Ok(sums
+            .items("lengths of the messages of rank 0, 1, 2, …", lengths)
+            .cause(STEPS)
+            .items("receivers of rank 0, 1, 2, …", receivers)
+            .cause(NEIGHBOURS))
+    };
+    case.same(facts(answer)?, facts(&REFERENCE)?)
 }
 
 /// Of two ranks, the other one has ended.
@@ -100,7 +88,7 @@ fn even(d: &mut Draw, halves: &[Half]) -> Vec<Input> {
 }
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
-    by sums {
+    by ring {
         reduces_each_chunk_at_its_owner: "the sum of that chunk over all ranks",
             "In p − 1 steps, rank r sends chunk r − 1, then what arrived last, with its own numbers added. Count \
              modulo p, and add p before you subtract." => |d| even(d, &[SCATTER]);
@@ -113,19 +101,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
         accepts_uneven_and_empty_chunks: "may differ by one number in length",
             "Take every range, also an empty one, from `chunk`; a buffer is as long as the chunk that arrives." => |d| {
             let (world, more) = (d.whole(5, 9), d.whole(1, 4));
-            drawn(d, &[SCATTER, GATHER], &[(4, 10), (3, 7), (world, 3 * world + more), (5, 3), (2, 0)])
-        };
-    }
-    by receivers {
-        sends_only_to_its_neighbour: "sends only to rank r + 1",
-            "Send only to rank r + 1 and receive only from rank r − 1, modulo p: all numbers come around the ring." =>
-            |d| even(d, &[SCATTER, GATHER]);
-    }
-    by lengths {
-        sends_the_least_data: "one chunk in each of p − 1 steps",
-            "Send one chunk in each of p − 1 steps, no more and no less, also if it is empty." => |d| {
-            let (world, each) = (d.whole(3, 6), d.whole(3, 8));
-            drawn(d, &[SCATTER, GATHER], &[(world, each * world), (4, 10), (9, 23), (5, 3), (3, 0)])
+            drawn(d, &[SCATTER, GATHER], &[(4, 10), (3, 7), (world, 3 * world + more), (9, 23), (5, 3), (3, 0)])
         };
     }
     by fails {
@@ -138,9 +114,9 @@ pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.2" [ring_reduce_scatte
     1 "Every rank waits for a message before it sends one: a deadlock. Send first.";
     2 "The index of a chunk underflows: add p often enough before you subtract.";
     3 "The chunk that arrives replaces the rank's own; add it.";
-    4 "No rank completes its own chunk: in step 1 rank r sends chunk r − 1, and adds what arrives to chunk r − 2.";
-    5 "An error of the link is ignored: pass it on with `?`.";
-    6 "The second half starts with another chunk than the rank's own; start with its own, which is complete.";
-    7 "A rank sends its own chunk in every step; it must pass on the others' chunks too.";
-    8 "The chunks of the second half are added; they are complete, so copy them.";
+    4 "No rank completes its own chunk: that takes p − 1 steps, and in the first, rank r sends chunk r − 1 and adds \
+       what arrives to chunk r − 2.";
+    5 "The second half starts with another chunk than the rank's own; start with its own, which is complete.";
+    6 "A rank sends its own chunk in every step; it must pass on the others' chunks too.";
+    7 "The chunks of the second half are added; they are complete, so copy them.";
 };

@@ -43,7 +43,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.1";
             vec![known, (order.clone(), world, false), (order.clone(), world, true), (order, 1, false)]
         };
         drops_the_tail_if_asked: "`drop_tail` drops the rest",
-            "With `drop_tail`, each rank gets `order.len() / world_size` records, and none the rest at the end." =>
+            "With `drop_tail`, each rank gets `order.len() / world_size` records, and the rest at the end is dropped." =>
             |d| uneven(d, true);
         wraps_around_if_uneven: "extended by its own beginning",
             "Without `drop_tail`, extend the order before you stride: its first record follows its last." =>
@@ -74,9 +74,6 @@ pub const MISTAKES: &[Mistake<Lesson08>] = mistakes! { "8.1" share_of_epoch;
     1 "Each rank gets one contiguous piece of the order; it should stride by world_size.";
     2 "The result contains positions in `order` instead of its records.";
     3 "Ranks are numbered from 0: rank r starts at index r of the order.";
-    4 "The rest is always dropped; drop it only with `drop_tail`.";
-    5 "`drop_tail` is ignored: the order is always extended.";
-    6 "`drop_tail` is inverted.";
-    7 "If world_size divides the length, nothing is missing: divide with `div_ceil`, which rounds up.";
-    8 "The shares have different lengths: first extend the order or drop its tail, then stride.";
+    4 "If world_size divides the length, nothing is missing: divide with `div_ceil`, which rounds up.";
+    5 "The shares have different lengths: first extend the order or drop its tail, then stride.";
 };
