@@ -2,13 +2,9 @@
 
 use anyhow::Result;
 use candle_core::{DType, Tensor, Var};
-use canopy::{
-    kernels::{Pass, cross_entropy},
-    train::short::Forest,
-};
-use lesson07::Lesson07;
+use canopy::kernels::{Pass, cross_entropy};
 
-use super::{directions::random_directions, train::said};
+use crate::train::{Trees, random_directions, said};
 
 /// Clouds of the large batch.
 pub const LARGE: usize = 128;
@@ -16,19 +12,13 @@ pub const LARGE: usize = 128;
 pub const MICRO: usize = 48;
 
 /// ‖accumulated − large‖/‖large‖ of a network without batch norm, and of the PointNet of the experiment.
-pub fn differences(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
-    let records: Vec<usize> = forest
-        .split
-        .train
-        .iter()
-        .step_by(4)
-        .copied()
-        .take(LARGE)
-        .collect();
-    let (points, labels) = forest.batch(&records, 0)?.to_device(&forest.device)?;
-    let classes = forest.data.species.len();
+pub fn differences(trees: &Trees) -> Result<(f64, f64)> {
+    let forest = &trees.forest;
+    let records = forest.split.train.iter().step_by(4).copied().take(LARGE);
+    let batch = forest.batch(&records.collect::<Vec<_>>(), 0)?;
+    let (points, labels) = batch.to_device(&forest.device)?;
     let mut weights = Vec::new();
-    for (seed, shape) in [(1, (3, 64)), (2, (64, classes))] {
+    for (seed, shape) in [(1, (3, 64)), (2, (64, forest.data.species.len()))] {
         let zeros = Var::zeros(shape, DType::F32, &forest.device)?;
         let drawn = random_directions(std::slice::from_ref(&zeros), seed)?;
         weights.push(Var::from_tensor(&(&drawn[0] * 0.3)?)?);
@@ -49,14 +39,11 @@ pub fn differences(forest: &Forest, answer: &Lesson07) -> Result<(f64, f64)> {
         model.gradients(&loss, &pass).map_err(said)
     };
     let data = (&points, &labels);
-    Ok((
-        difference(answer, data, plain)?,
-        difference(answer, data, normed)?,
-    ))
+    Ok((difference(trees, data, plain)?, difference(trees, data, normed)?))
 }
 
 fn difference(
-    answer: &Lesson07,
+    trees: &Trees,
     (points, labels): (&Tensor, &Tensor),
     gradients: impl Fn(&Tensor, &Tensor) -> candle_core::Result<Vec<Tensor>>,
 ) -> Result<f64> {
@@ -64,7 +51,7 @@ fn difference(
     let starts: Vec<usize> = (0..LARGE).step_by(MICRO).collect();
     let size = |i: usize| MICRO.min(LARGE - starts[i]);
     let weights: Vec<f64> = (0..starts.len()).map(|i| size(i) as f64).collect();
-    let sum = (answer.accumulated)(&weights, &mut |i| {
+    let sum = (trees.answer.accumulated)(&weights, &mut |i| {
         let part = |t: &Tensor| t.narrow(0, starts[i], size(i))?.contiguous();
         gradients(&part(points)?, &part(labels)?)
     })?;
