@@ -70,11 +70,6 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.7";
 
 pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.7" accumulated;
     1 "The gradients are summed; return their weighted mean.";
-    2 "Each gradient is multiplied by its weight, but the sum is not divided by the sum of the weights.";
-    3 "The gradients are divided by the sum of the weights, but not multiplied by their own weight.";
-    4 "This is a plain mean: a smaller last micro-batch counts as much as a full one.";
-    5 "The sum is divided as if all micro-batches were full; divide by the sum of the weights.";
-    6 "Each new gradient is averaged with the sum so far, so that the first ones hardly count.";
-    7 "Only the gradients of the last micro-batch are returned; sum all of them.";
-    8 "The first micro-batch is missing in the sum.";
+    2 "The gradients are divided by the sum of the weights, but not multiplied by their own weight.";
+    3 "This is a plain mean: a smaller last micro-batch counts as much as a full one.";
 };

@@ -1,23 +1,16 @@
 //! Lesson 07: the third hint of each exercise, completed as a student does who has no other idea. `M` is 0 here; each
 //! other number is one known mistake, whose cause is in the exercise's file.
 
-use std::f64::consts::FRAC_PI_2;
-
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::optim::{AdamState, LambConfig, LarsConfig};
 use canopy::schedule::{Decay, OneCycle, RangeFound};
 
 pub fn scaled_warmup<const M: u8>(step: u64, warmup: u64, base: f64, batch: usize, reference: usize) -> f64 {
     let to = base * (batch as f64 / reference as f64);
-    let share = step as f64 / warmup as f64;
     match M {
-        1 if step < warmup => return to * share,
-        2 => return to,
-        3 => return scaled_warmup::<0>(step + 1, warmup, base, batch, reference),
-        4 => return scaled_warmup::<0>(step, warmup, base, reference, batch),
-        5 if step < warmup => return base * (to / base).powf(share),
-        6 if step < warmup => return base,
-        7 => return scaled_warmup::<0>(step, warmup, base, batch / reference, 1),
+        1 if step < warmup => return to * (step as f64 / warmup as f64),
+        2 => return scaled_warmup::<0>(step, warmup, base, reference, batch),
+        3 => return scaled_warmup::<0>(step, warmup, base, batch / reference, 1),
         _ => {}
     }
     if step >= warmup {
@@ -44,12 +37,7 @@ pub fn one_cycle<const M: u8>(cycle: &OneCycle, step: u64) -> Option<(f64, f64)>
         _ => {}
     }
     let way = |a: f64, b: f64, s: f64| {
-        match M {
-            4 => return a + (b - a) * s,
-            5 => return a + (b - a) * (1.0 - (FRAC_PI_2 * s).cos()),
-            6 => return a + (b - a) / 2.0 * (1.0 + (std::f64::consts::PI * s).cos()),
-            _ => {}
-        }
+        let (a, b) = if M == 4 { (b, a) } else { (a, b) };
         b + (a - b) / 2.0 * (1.0 + (std::f64::consts::PI * s).cos())
     };
     if t <= top {
@@ -61,14 +49,9 @@ pub fn one_cycle<const M: u8>(cycle: &OneCycle, step: u64) -> Option<(f64, f64)>
 }
 
 pub fn decayed<const M: u8>(decay: &Decay, step: u64, gamma: f64, base: f64) -> f64 {
-    let after = |k: usize| base * gamma.powi(k as i32);
     match (decay, M) {
-        (_, 1) => return decayed::<0>(decay, step, 1.0 - gamma, base),
-        (Decay::Step(size), 2) => return base * gamma.powf(step as f64 / (*size).max(1) as f64),
-        (Decay::Step(size), 3) => return after((step.saturating_sub(1) / (*size).max(1)) as usize),
-        (Decay::Milestones(list), 4) => return after(list.iter().filter(|&&m| step > m).count()),
-        (Decay::Milestones(list), 5) => return after(usize::from(list.iter().any(|&m| step >= m))),
-        (Decay::Exponential, 6) => return after(step as usize + 1),
+        (Decay::Step(size), 1) => return base * gamma.powf(step as f64 / (*size).max(1) as f64),
+        (Decay::Step(size), 3) => return base * gamma.powi((step.saturating_sub(1) / (*size).max(1)) as i32),
         _ => {}
     }
     #[rustfmt::skip]
@@ -79,12 +62,10 @@ pub fn decayed<const M: u8>(decay: &Decay, step: u64, gamma: f64, base: f64) -> 
         }
         Decay::Exponential => step,
     };
-    let power = if M == 7 {
-        gamma * k as f64
-    } else {
-        gamma.powi(k as i32)
-    };
-    base * power
+    match M {
+        2 => base * gamma * k as f64,
+        _ => base * gamma.powi(k as i32),
+    }
 }
 
 pub fn range_test<const M: u8>(
@@ -93,22 +74,21 @@ pub fn range_test<const M: u8>(
     breaks: f64,
     train: &mut dyn FnMut(f64) -> f64,
 ) -> RangeFound {
-    let beta = if M == 1 { 1.0 - smoothing } else { smoothing };
+    let beta = if M == 5 { 1.0 - smoothing } else { smoothing };
     let (mut mean, mut left, mut least) = (0.0, 1.0, f64::INFINITY);
     let (mut losses, mut broke) = (Vec::new(), false);
     for &rate in rates {
         let x = train(rate);
         mean = beta * mean + (1.0 - beta) * x;
         left *= beta;
-        let smooth = if M == 2 { mean } else { mean / (1.0 - left) };
-        mean = if M == 3 { smooth } else { mean };
-        let seen = if M == 4 { x } else { smooth };
-        let limit = if M == 5 { breaks + least } else { breaks * least };
-        if !seen.is_finite() || seen > limit {
+        let smooth = if M == 1 { mean } else { mean / (1.0 - left) };
+        mean = if M == 2 { smooth } else { mean };
+        let seen = if M == 3 { x } else { smooth };
+        if !seen.is_finite() || seen > breaks * least {
             broke = true;
             break;
         }
-        least = if M == 6 { smooth } else { least.min(seen) };
+        least = least.min(seen);
         losses.push(smooth);
     }
     let (mut start, mut best) = (0, (0, 1));
@@ -123,7 +103,7 @@ pub fn range_test<const M: u8>(
     }
     let at = best.0 + best.1 / 3 + best.1 / 6;
     let lowest = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
-    let at = if M == 7 { lowest.unwrap_or(at) } else { at };
+    let at = if M == 4 { lowest.unwrap_or(at) } else { at };
     let suggestion = (best.1 >= 2).then(|| rates[at]);
     RangeFound {
         rates: rates[..losses.len()].to_vec(),
@@ -134,8 +114,7 @@ pub fn range_test<const M: u8>(
 }
 
 fn norm(t: &Tensor) -> Result<f64> {
-    let length = t.sqr()?.sum_all()?.sqrt()?;
-    length.to_dtype(DType::F64)?.to_scalar()
+    t.sqr()?.sum_all()?.sqrt()?.to_dtype(DType::F64)?.to_scalar()
 }
 
 pub fn lars_step<const M: u8>(
@@ -157,21 +136,12 @@ pub fn lars_step<const M: u8>(
                 ratio = config.trust * wn / (gn + decay * wn);
             }
         }
-        match M {
-            2 => decay = config.weight_decay,
-            3 => ratio = 1.0,
-            4 if ratio != 1.0 => ratio = config.trust * gn / wn,
-            5 if ratio != 1.0 => ratio = config.trust * wn / gn,
-            6 => decay = 0.0,
-            7 => decay /= ratio,
-            8 => ratio /= lr,
-            _ => {}
-        }
+        ratio = if M == 2 { 1.0 } else { ratio };
+        decay = if M == 3 { config.weight_decay } else { decay };
         let direction = (grad + (&w * decay)?)?;
         let v = (velocity.as_detached_tensor() * config.momentum)?;
         let v = (v + (direction * (lr * ratio))?)?;
         velocity.set(&v)?;
-        let v = if M == 8 { (v * lr)? } else { v };
         params[i].set(&(w - v)?)?;
     }
     Ok(())
@@ -187,8 +157,8 @@ pub fn lamb_step<const M: u8>(
     state.step += 1;
     for i in 0..params.len() {
         let (w, g) = (params[i].as_detached_tensor(), &grads[i]);
-        state.step += u64::from(M == 1 && i > 0);
-        let t = if M == 2 { f64::INFINITY } else { state.step as f64 };
+        state.step += u64::from(M == 3 && i > 0);
+        let t = if M == 1 { f64::INFINITY } else { state.step as f64 };
         let m = ((state.mean[i].as_detached_tensor() * config.beta1)? + (g * (1.0 - config.beta1))?)?;
         let v =
             ((state.square[i].as_detached_tensor() * config.beta2)? + (g.sqr()? * (1.0 - config.beta2))?)?;
@@ -196,17 +166,10 @@ pub fn lamb_step<const M: u8>(
         state.square[i].set(&v)?;
         let up = (&m / (1.0 - config.beta1.powf(t)))?;
         let below = (&v / (1.0 - config.beta2.powf(t)))?.sqrt()?;
-        let adam = (&up / (&below + config.eps)?)?;
         #[rustfmt::skip]
         let r =
             ((up / (below + config.eps)?)? + (&w * config.weight_decay)?)?;
-        let (wn, rn) = match M {
-            3 => (norm(&w)?, norm(&adam)?),
-            4 => (norm(&w)?, norm(g)?),
-            5 => (norm(&r)?, norm(&w)?),
-            6 => (1.0, 1.0),
-            _ => (norm(&w)?, norm(&r)?),
-        };
+        let (wn, rn) = (norm(&w)?, norm(if M == 2 { g } else { &r })?);
         let ratio = if wn > 0.0 && rn > 0.0 { wn / rn } else { 1.0 };
         params[i].set(&(w - (r * (lr * ratio))?)?)?;
     }
@@ -217,19 +180,13 @@ pub fn accumulated<const M: u8>(
     weights: &[f64],
     gradients: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
 ) -> Result<Vec<Tensor>> {
-    let (count, first) = (weights.len(), weights[0]);
     let total: f64 = weights.iter().sum();
     let mut sum: Vec<Tensor> = Vec::new();
     for (i, weight) in weights.iter().enumerate() {
         let weight = match M {
             1 => total,
-            2 => weight * total,
-            3 => 1.0,
-            4 => total / count as f64,
-            5 => weight * total / (first * count as f64),
-            6 => total * 0.5f64.powi((count - i.max(1)) as i32),
-            7 if i + 1 == count => return gradients(i),
-            8 if i == 0 => 0.0,
+            2 => 1.0,
+            3 => total / weights.len() as f64,
             _ => *weight,
         };
         for (k, grad) in gradients(i)?.iter().enumerate() {
@@ -259,15 +216,7 @@ pub fn loss_along<const M: u8>(
             ways.push(if M == 2 { direction.clone() } else { stays });
             continue;
         }
-        let lengths = |t: &Tensor| {
-            let squares = t.flatten_from(1)?.sqr()?;
-            match M {
-                3 => squares.sum_keepdim(0)?.sqrt(),
-                4 => squares.sum_keepdim(1)?.sum_keepdim(0)?.sqrt(),
-                5 => squares.ones_like()?.mean_keepdim(1),
-                _ => squares.sum_keepdim(1)?.sqrt(),
-            }
-        };
+        let lengths = |t: &Tensor| t.flatten_from(1)?.sqr()?.sum_keepdim(1)?.sqrt();
         let (lengths_of_w, n) = (lengths(&w)?, lengths(direction)?);
         let lengths_of_d = n.eq(0.0)?.where_cond(&n.ones_like()?, &n)?;
         ways.push({
@@ -281,15 +230,12 @@ pub fn loss_along<const M: u8>(
         .iter()
         .map(|&a| {
             for i in 0..params.len() {
-                if M == 6 {
-                    start[i] = params[i].as_tensor().copy()?;
-                }
                 params[i].set(&(&start[i] + (&ways[i] * a)?)?)?;
             }
             loss()
         })
         .collect();
-    let losses = if M == 7 { Ok(losses?) } else { losses };
+    let losses = if M == 3 { Ok(losses?) } else { losses };
     for (p, w) in params.iter().zip(&start) {
         p.set(w)?;
     }

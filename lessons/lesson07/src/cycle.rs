@@ -68,7 +68,5 @@ pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.2" one_cycle;
     1 "The momentum rises with the rate; it should fall when the rate rises.";
     2 "The rise ends one step late: it ends at step rising·total − 1, because steps are counted from 0.";
     3 "The last rate is max/last_divisor; it should be first/last_divisor.";
-    4 "The rate changes linearly; it should follow half a cosine.";
-    5 "This is a quarter of a cosine; it should be half of one, up to π.";
-    6 "Start and end of each phase are exchanged: at s = 0 the value is a, at s = 1 it is b.";
+    4 "Start and end of each phase are exchanged: at s = 0 the value is a, at s = 1 it is b.";
 };

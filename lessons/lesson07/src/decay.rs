@@ -50,11 +50,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.3";
 };
 
 pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.3" decayed;
-    1 "The rate is multiplied by 1 − gamma; multiply it by gamma.";
-    2 "The rate decays at every step; use integer division.";
+    1 "The rate decays at every step; use integer division.";
+    2 "gamma is multiplied by the number of decays; raise it to that power.";
     3 "The rate decays one step late: after `size` steps it has already decayed.";
-    4 "At the milestone itself the rate is still the old one; it has already decayed there.";
-    5 "The rate decays only at the first milestone; it should decay at each.";
-    6 "The rate has already decayed at step 0; there it is the base rate.";
-    7 "gamma is multiplied by the number of decays; raise it to that power.";
 };

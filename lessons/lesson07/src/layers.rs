@@ -1,9 +1,11 @@
-//! Parameters of several shapes, and steps of an optimizer that uses their norms, compared with the same steps in f64.
+//! Parameters of several shapes, and steps of an optimizer that uses their norms.
 
-use candle_core::{DType, Device, Result, Tensor, Var};
+use candle_core::{DType, Device, Error, Result, Tensor, Var};
 use canopy::optim::AdamState;
 use grader::{Case, Draw, Verdict, given};
 use kit::{shown, values};
+
+use crate::{Lesson07, REFERENCE};
 
 /// Those with at most one axis are number 2 and 5.
 pub const SHAPES: [&[usize]; 5] = [&[2, 2, 3], &[5], &[3, 4], &[3, 1], &[]];
@@ -24,20 +26,20 @@ pub fn numbers(d: &mut Draw, sizes: [f64; 3]) -> Vec<Vec<f64>> {
     SHAPES.map(list).to_vec()
 }
 
-pub fn tensors(lists: &[Vec<f64>], dtype: DType) -> Result<Vec<Tensor>> {
-    let tensor = |(list, shape)| Tensor::from_slice(list, shape, &Device::Cpu)?.to_dtype(dtype);
+pub fn tensors(lists: &[Vec<f64>]) -> Result<Vec<Tensor>> {
+    let tensor = |(list, shape)| Tensor::from_slice(list, shape, &Device::Cpu)?.to_dtype(DType::F32);
     lists.iter().map(Vec::as_slice).zip(SHAPES).map(tensor).collect()
 }
 
-pub fn variables(lists: &[Vec<f64>], dtype: DType) -> Result<Vec<Var>> {
-    tensors(lists, dtype)?.iter().map(Var::from_tensor).collect()
+pub fn variables(lists: &[Vec<f64>]) -> Result<Vec<Var>> {
+    tensors(lists)?.iter().map(Var::from_tensor).collect()
 }
 
 /// The numbers of the parameters, and of their gradients in each step.
 pub struct Steps(Vec<Vec<f64>>, Vec<Vec<Vec<f64>>>);
 
-/// Step `k` of an optimizer: parameters, gradients, state, k.
-pub type Step<'a> = &'a dyn Fn(&[Var], &[Tensor], &mut AdamState, usize) -> Result<()>;
+/// Step `k` of a lesson's optimizer: lesson, parameters, gradients, state, k.
+pub type Step<'a> = &'a dyn Fn(&Lesson07, &[Var], &[Tensor], &mut AdamState, usize) -> Result<()>;
 
 impl Steps {
     /// The gradients change direction and shrink from step to step, as in training.
@@ -61,46 +63,34 @@ impl Steps {
         self
     }
 
-    /// Runs `answer` and, in f64, `exact`, and compares the parameters and the named parts of the state.
-    pub fn compare(&self, settings: &str, parts: &[&str], answer: Step, exact: Step) -> Verdict {
+    /// Compares the parameters and the named parts of the state after the steps of `answer` with those of canopy.
+    pub fn compare(&self, settings: &str, parts: &[&str], answer: &Lesson07, step: Step) -> Verdict {
         self.case(settings, 0);
-        let (got, expected) = (self.run(answer, DType::F32)?, self.run(exact, DType::F64)?);
+        let (got, expected) = (self.run(answer, step)?, self.run(&REFERENCE, step)?);
         for i in 0..SHAPES.len() {
             let case = self.case(settings, i);
             for (k, part) in parts.iter().enumerate() {
-                let mut expected = values(&expected.0[k][i])?;
-                expected.dtype = "f32";
-                case.close(&format!("{part} {}", i + 1), values(&got.0[k][i])?, expected)?;
+                let [got, expected] = [&got, &expected].map(|ran| values(&ran.0[k][i]));
+                case.close(&format!("{part} {}", i + 1), got?, expected?)?;
             }
         }
         self.case(settings, 0).close("state.step", got.1, expected.1)
     }
 
     /// The parameters, the means, the squares, and the number of steps.
-    fn run(&self, step: Step, dtype: DType) -> Result<([Vec<Var>; 3], u64)> {
-        let params = variables(&self.0, dtype)?;
-        let zeros = || {
-            params
-                .iter()
-                .map(|p| Var::from_tensor(&p.zeros_like()?))
-                .collect::<Result<_>>()
-        };
-        let (mean, square) = (zeros()?, zeros()?);
-        let mut state = AdamState {
-            mean,
-            square,
-            step: 0,
-        };
+    fn run(&self, lesson: &Lesson07, step: Step) -> Result<([Vec<Var>; 3], u64)> {
+        let params = variables(&self.0)?;
+        let mut state = AdamState::zeros_like(params.iter()).map_err(Error::msg)?;
         for (k, slopes) in self.1.iter().enumerate() {
-            step(&params, &tensors(slopes, dtype)?, &mut state, k)?;
+            step(lesson, &params, &tensors(slopes)?, &mut state, k)?;
         }
         Ok(([params, state.mean, state.square], state.step))
     }
 
     /// The case of parameter `i`, with the numbers to compute its result by hand.
     fn case(&self, settings: &str, i: usize) -> Case {
-        let slopes: Vec<String> = self.1.iter().map(|step| shown(&step[i])).collect();
         let (number, shape, start) = (i + 1, SHAPES[i], shown(&self.0[i]));
+        let slopes: Vec<String> = self.1.iter().map(|step| shown(&step[i])).collect();
         let slopes = slopes.join("], then [");
         given(format!(
             "{settings}; parameter {number} of 5, {shape:?}, begins at [{start}], gradient [{slopes}]"

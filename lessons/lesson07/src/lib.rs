@@ -45,10 +45,9 @@ const FAILURE: &str = "out of memory";
 
 /// How a call ended: only [`FAILURE`] is the error to return.
 fn ending<T>(result: &Result<T>) -> String {
-    let text = result.as_ref().map_or_else(ToString::to_string, |_| "Ok".into());
-    if text.contains(FAILURE) {
-        FAILURE.into()
-    } else {
-        text
+    match result {
+        Ok(_) => "Ok".into(),
+        Err(error) if error.to_string().contains(FAILURE) => FAILURE.into(),
+        Err(error) => error.to_string(),
     }
 }

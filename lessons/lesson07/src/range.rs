@@ -104,11 +104,9 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
 };
 
 pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.4" range_test;
-    1 "β is the share of the old mean that is kept, not the share of the new loss.";
-    2 "The mean starts at 0 and is too small at first: divide it by 1 − βᵗ.";
-    3 "The corrected mean enters the next step: continue with m as it was before the division.";
-    4 "The loss itself is compared; compare the smoothed loss: one unlucky batch must not end the test.";
-    5 "The limit is `breaks` times the least so far, not `breaks` more.";
-    6 "The loss is compared with the one before; compare it with the least of all before.";
-    7 "The rate of the least loss is suggested; there the loss is about to diverge.";
+    1 "The mean starts at 0 and is too small at first: divide it by 1 − βᵗ.";
+    2 "The corrected mean enters the next step: continue with m as it was before the division.";
+    3 "The loss itself is compared; compare the smoothed loss: one unlucky batch must not end the test.";
+    4 "The rate of the least loss is suggested; there the loss is about to diverge.";
+    5 "β is the share of the old mean that is kept, not the share of the new loss.";
 };

@@ -29,16 +29,12 @@ pub const RIGHT: &[Right<Lesson07>] = &[
         (t < c.total).then_some((from + (c.max - from) * s, momentum))
     }),
     right!("7.3", "a loop over the steps, multiplied at each fall", decayed: |d, t, gamma, base| {
-        let mut rate = base;
-        for step in 1..=t {
-            let falls = match d {
-                Decay::Step(size) => u32::from(step.is_multiple_of((*size).max(1))),
-                Decay::Milestones(list) => list.iter().filter(|&&m| m == step).count() as u32,
-                Decay::Exponential => 1,
-            };
-            rate *= gamma.powi(falls as i32);
-        }
-        rate
+        let falls = |step: u64| match d {
+            Decay::Step(size) => i32::from(step.is_multiple_of((*size).max(1))),
+            Decay::Milestones(list) => list.iter().filter(|&&m| m == step).count() as i32,
+            Decay::Exponential => 1,
+        };
+        (1..=t).fold(base, |rate, step| rate * gamma.powi(falls(step)))
     }),
     right!("7.4", "with the length of the fall that ends at each loss", range_test: |rates, beta, breaks, train| {
         let mut found = (REFERENCE.range_test)(rates, beta, breaks, train);

@@ -54,10 +54,6 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.1";
 
 pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.1" scaled_warmup;
     1 "The warm-up starts at 0; it should start at the base rate.";
-    2 "There is no warm-up: the rate starts at the scaled rate.";
-    3 "The warm-up is one step early: at step 0 the rate is the base rate.";
-    4 "The ratio is inverted: a larger batch has a larger rate.";
-    5 "The rate is multiplied by the same factor each step; it should rise by the same amount.";
-    6 "The rate stays at the base rate during the warm-up, and then jumps.";
-    7 "The integer division rounds down: convert both to f64 first.";
+    2 "The ratio is inverted: a larger batch has a larger rate.";
+    3 "The integer division rounds down: convert both to f64 first.";
 };
