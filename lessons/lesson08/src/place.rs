@@ -30,7 +30,7 @@ fn nested([inner, outer]: [&'static str; 2]) -> Set {
     [set(inner, [1, 4, 1]), set(outer, [0, 1, 0])].concat()
 }
 
-/// Variables, and the name that an error must contain.
+/// Variables, and the name that an error must contain, if any.
 type Input = (Set, &'static str);
 
 /// With another text of one variable.

@@ -43,7 +43,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.1";
             vec![known, (order.clone(), world, false), (order.clone(), world, true), (order, 1, false)]
         };
         drops_the_tail_if_asked: "`drop_tail` drops the rest",
-            "With `drop_tail`, each rank gets `order.len() / world_size` records, and the rest at the end is dropped." =>
+            "With `drop_tail`, each rank gets `order.len() / world_size` records; the rest at the end is dropped." =>
             |d| uneven(d, true);
         wraps_around_if_uneven: "extended by its own beginning",
             "Without `drop_tail`, extend the order before you stride: its first record follows its last." =>

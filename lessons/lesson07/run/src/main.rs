@@ -1,9 +1,9 @@
-//! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the remedies; the
-//! loss around the weights where each ended; a range test; accumulation.
+//! The experiment of lesson 07: short trainings of a small PointNet against batch size, with and without the remedies;
+//! the loss around the weights where each ended; a range test; accumulation.
 //!
 //! `cargo run -p lesson07` prints tables and writes two plots to `runs/lesson07`. `-- --reference` uses canopy's
-//! functions instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats the trainings, `-- --out FOLDER` another folder,
-//! `-- --json` prints JSON.
+//! functions instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats the trainings, `-- --out FOLDER`
+//! another folder, `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson07;

@@ -136,8 +136,8 @@ impl Trees {
         })
     }
 
-    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few steps
-    /// for the running averages to keep up with the weights.
+    /// Recomputes the running statistics of batch norm with the current weights. With large batches there are too few
+    /// steps for the running averages to keep up with the weights.
     fn measure_statistics(&self, model: &PointNet) -> Result<()> {
         for epoch in 0..4 {
             for batch in self.forest.epoch(epoch, 64) {
@@ -147,8 +147,8 @@ impl Trees {
         Ok(())
     }
 
-    /// How much the loss rises at a distance of half the weights' norm by exercise 7.8, averaged over both sides of several
-    /// random directions. Batch norm uses its running statistics.
+    /// How much the loss rises at a distance of half the weights' norm by exercise 7.8, averaged over both sides of
+    /// several random directions. Batch norm uses its running statistics.
     fn sharpness(&self, model: &PointNet) -> Result<f64> {
         let params: Vec<Var> = model.params().into_iter().map(|(_, var)| var).collect();
         let records: Vec<usize> = self.forest.order(0).into_iter().take(LOOKED_AT).collect();

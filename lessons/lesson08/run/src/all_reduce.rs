@@ -59,8 +59,8 @@ fn half_round_trip(link: &dyn Link, size: usize) -> Result<f64> {
 /// How an all-reduce is computed.
 pub type Computed<'a> = &'a dyn Fn(&mut Vec<f32>) -> Result<()>;
 
-/// Measures all-reduces of `numbers` numbers by each of `ways`, in seconds from a barrier. They take turns, so that other work
-/// on the machine slows all of them.
+/// Measures all-reduces of `numbers` numbers by each of `ways`, in seconds from a barrier. They take turns, so that
+/// other work on the machine slows all of them.
 pub fn timed<const N: usize>(
     links: &dyn Collective,
     numbers: usize,
@@ -80,8 +80,8 @@ pub fn timed<const N: usize>(
     Ok(times.map(|mut times| median(times.split_off(1))))
 }
 
-/// Measures all-reduces of `numbers` numbers over `world` threads by `ring` and by canopy's tree, in seconds, until the last
-/// rank has the sum.
+/// Measures all-reduces of `numbers` numbers over `world` threads by `ring` and by canopy's tree, in seconds, until the
+/// last rank has the sum.
 fn over_threads(world: usize, numbers: usize, ring: &AllReduce) -> Result<[f64; 2]> {
     let ranks = group(world, ring_all_reduce, DEADLINE);
     let times = on_each(ranks, |rank| {
@@ -99,8 +99,8 @@ fn over_threads(world: usize, numbers: usize, ring: &AllReduce) -> Result<[f64; 
     Ok([0, 1].map(|way| times.iter().map(|t| t[way]).fold(0.0, f64::max)))
 }
 
-/// All-reduces of `numbers` gradients, measured, and predicted from `cost`, with the weak efficiency of a step that takes one
-/// rank `one` seconds: with a ring after the backward pass, and with one that overlaps with it completely.
+/// All-reduces of `numbers` gradients, measured, and predicted from `cost`, with the weak efficiency of a step that
+/// takes one rank `one` seconds: with a ring after the backward pass, and with one that overlaps with it completely.
 pub fn table(answer: &Lesson08, numbers: usize, cost: Cost, one: f64) -> Result<Table> {
     let mut table = Table::new([
         left(""),

@@ -1,11 +1,11 @@
-//! The experiment of lesson 08: the same training on 1, 2 and 4 ranks, which are threads of this machine; the cost of messages
-//! between them; and the prediction that follows for up to 4,096 ranks.
+//! The experiment of lesson 08: the same training on 1, 2 and 4 ranks, which are threads of this machine; the cost of
+//! messages between them; and the prediction that follows for up to 4,096 ranks.
 //!
-//! `cargo run -p lesson08` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N` another seed,
-//! `-- --json` prints JSON.
+//! `cargo run -p lesson08` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N`
+//! another seed, `-- --json` prints JSON.
 //!
-//! Built with `--features canopy/mpi` and started by `mpirun -n 2`, it compares the same training over MPI with that of threads,
-//! and your ring with MPI's all-reduce.
+//! Built with `--features canopy/mpi` and started by `mpirun -n 2`, it compares the same training over MPI with that of
+//! threads, and your ring with MPI's all-reduce.
 
 #[macro_use]
 extern crate lesson08;

@@ -21,8 +21,8 @@ use crate::{
     training::{Training, difference, ring},
 };
 
-/// The place of this process among several that mpirun started. The variables are read by canopy's function, because a wrong
-/// one of a student must not decide which experiment runs.
+/// The place of this process among several that mpirun started. The variables are read by canopy's function, because a
+/// wrong one of a student must not decide which experiment runs.
 pub fn started() -> Option<Place> {
     let place = place_from(&|name| env::var(name).ok()).ok()?;
     let by_mpirun = ["Open MPI", "PMI"].contains(&place.launcher);
@@ -67,8 +67,8 @@ pub fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The time of all-reduces from 4 bytes to 16 MiB: by the ring of exercise 8.2 and by canopy's tree over MPI's messages, and by
-/// MPI, as training calls it and directly.
+/// The time of all-reduces from 4 bytes to 16 MiB: by the ring of exercise 8.2 and by canopy's tree over MPI's
+/// messages, and by MPI, as training calls it and directly.
 fn all_reduces(answer: &Lesson08, processes: &dyn Processes, links: &dyn Collective) -> Result<Table> {
     let ring = ring(answer);
     let ways: [Computed; 4] = [

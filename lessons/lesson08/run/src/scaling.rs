@@ -20,8 +20,8 @@ fn name(ranks: usize) -> String {
     format!("{ranks} rank{}", if ranks > 1 { "s" } else { "" })
 }
 
-/// Returns the run of one rank, and the times of all, the MB that a step sends, and how far the parameters are from those of
-/// one rank.
+/// Returns the run of one rank, and the times of all, the MB that a step sends, and how far the parameters are from
+/// those of one rank.
 pub fn strong(training: &Training) -> Result<(ShortRun, Table)> {
     let run = |ranks, overlap, start| training.run((ranks, SHARED), overlap, start);
     // The first run warms up.
@@ -55,7 +55,8 @@ pub fn strong(training: &Training) -> Result<(ShortRun, Table)> {
     Ok((one, table))
 }
 
-/// Returns the seconds of a step of one rank, and the times of all: of a step, of its all-reduces, and of waiting for them.
+/// Returns the seconds of a step of one rank, and the times of all: of a step, of its all-reduces, and of waiting for
+/// them.
 pub fn weak(training: &Training) -> Result<(f64, Table)> {
     let mut table = Table::new([
         left("ranks"),

@@ -60,8 +60,8 @@ impl Training {
         })
     }
 
-    /// Trains on `ranks` ranks that share batches of `batch` clouds. With `overlap`, the buckets of 8.3 are sent during the
-    /// backward pass; without it, 8.4 averages all gradients afterwards.
+    /// Trains on `ranks` ranks that share batches of `batch` clouds. With `overlap`, the buckets of 8.3 are sent during
+    /// the backward pass; without it, 8.4 averages all gradients afterwards.
     pub fn run(&self, (ranks, batch): (usize, usize), overlap: bool, start: Start) -> Result<ShortRun> {
         let config = Config {
             ranks,
