@@ -3,7 +3,7 @@
 //!
 //! Tensor parallelism is that of Shoeybi et al. 2019 ("Megatron-LM", section 3). The schedules are those of Huang et al. 2019
 //! ("GPipe") and of Narayanan et al. 2021 ("Efficient Large-Scale Language Model Training on GPU Clusters Using
-//! Megatron-LM", section 2.2). The experiment of lesson 10 trains with them; `canopy train` does not.
+//! Megatron-LM", section 2.2). The experiment of lesson 10 runs them; `canopy train` does not.
 
 mod column;
 mod order;

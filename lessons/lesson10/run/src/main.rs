@@ -1,7 +1,7 @@
-//! The experiment of lesson 10: schedules of a pipeline, simulated and measured; two stages on two ranks against one rank; two
-//! layers split over ranks; and the models of a paper, up to a trillion parameters.
+//! The experiment of lesson 10: schedules of a pipeline, simulated; two layers split over ranks in both directions; and the
+//! models of a paper, up to a trillion parameters.
 //!
-//! `cargo run -p lesson10` prints tables and writes plots to `runs/lesson10`. `-- --reference` uses canopy's functions
+//! `cargo run -p lesson10` prints tables and writes a plot to `runs/lesson10`. `-- --reference` uses canopy's functions
 //! instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json` prints JSON.
 
 #[macro_use]
@@ -12,16 +12,8 @@ mod experiment;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use candle_core::Device;
-use canopy::{
-    split::Action,
-    train::short::{Forest, small},
-};
 use experiment::{
-    interleaved,
-    layers::{Layers, SHAPE, difference, mean_sent, ring},
-    network::{Batch, Trained, on_one_rank, on_two_ranks},
-    pipeline::{BACKWARD, FORWARD, measured},
+    layers::{Layers, Part, SHAPE, on_ranks},
     timeline, trillion,
 };
 use grader::{
@@ -31,15 +23,15 @@ use grader::{
 };
 use lesson10::{
     LESSON, Lesson10,
-    simulate::{finish, in_one_chunk, simulate},
+    simulate::{finish, simulate},
 };
 
-/// Stages of the pipelines in the timelines.
+/// Stages of the simulated pipelines, and the time of a forward pass and of a backward pass in milliseconds.
 const STAGES: usize = 4;
-/// Micro-batches of a batch that is drawn.
+const FORWARD: f64 = 4.0;
+const BACKWARD: f64 = 8.0;
+/// Micro-batches of the step that is drawn.
 const DRAWN: usize = 8;
-/// Points of a cloud.
-const POINTS: usize = 64;
 
 fn main() -> ExitCode {
     grader::experiment::run(&LESSON, student!(), experiment)
@@ -47,36 +39,14 @@ fn main() -> ExitCode {
 
 fn experiment(answer: &Lesson10, report: &mut Report) -> Result<()> {
     schedules(answer, report)?;
-    report.done("schedules");
-    two_stages(answer, report)?;
-    report.done("two stages");
     layers(answer, report)?;
     report.table(
-        "trillion",
-        "Narayanan et al. 2021, table 1, from its own numbers",
-        &trillion::recomputed(answer),
-    );
-    report.say(format!(
-        "450 billion tokens with the largest model take {:.0} days",
-        trillion::days()
-    ));
-    report.table(
         "planned",
-        "Splits as tensor × pipeline × data, and GB that a GPU keeps: the paper's, and the first plan that fits in 80 GB",
+        "Models of Narayanan et al. 2021, in billions of parameters. Splits as tensor × pipeline × data: the paper's with its bubble, \
+         and the first plan that fits in 80 GB, with the GB that a GPU keeps.",
         &trillion::planned(answer),
     );
     Ok(())
-}
-
-/// The orders of all stages.
-fn orders(
-    order: fn(usize, usize, usize) -> Vec<Action>,
-    stages: usize,
-    micro_batches: usize,
-) -> Vec<Vec<Action>> {
-    (0..stages)
-        .map(|stage| order(stage, stages, micro_batches))
-        .collect()
 }
 
 fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
@@ -88,149 +58,78 @@ fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
         count("micro"),
         percent("formula", 0),
         percent("simulated", 0),
-        percent("measured", 0),
         fixed("a step", 0).unit("ms"),
         count("held: first"),
         count("last"),
     ]);
-    let both = [("GPipe", answer.gpipe_order), ("1F1B", answer.one_f_one_b_order)];
-    let (mut simulated, mut real) = (Vec::new(), Vec::new());
+    let mut drawn = Vec::new();
     for micro_batches in [1, 4, DRAWN, 16] {
-        for (name, order) in both {
-            let orders = orders(order, STAGES, micro_batches);
-            let predicted =
-                simulate(&orders, FORWARD, BACKWARD).map_err(|stuck| anyhow!("{name}: {stuck}"))?;
-            let passes = measured(&in_one_chunk(&orders), 1)?;
-            let held = |stage: usize| (answer.activations_held)(&orders[stage]);
+        for (name, order) in [("GPipe", answer.gpipe_order), ("1F1B", answer.one_f_one_b_order)] {
+            let of_stage = |stage| order(stage, STAGES, micro_batches);
+            let orders: Vec<_> = (0..STAGES).map(of_stage).collect();
+            let passes = simulate(&orders, FORWARD, BACKWARD).map_err(|stuck| anyhow!("{name}: {stuck}"))?;
             table.row(cells![
-                if micro_batches == 1 { "naive" } else { name },
+                name,
                 micro_batches,
                 (answer.bubble)(STAGES, micro_batches),
-                timeline::bubble(&predicted, STAGES),
-                timeline::bubble(&passes, STAGES),
+                finish(&passes) / (micro_batches as f64 * (FORWARD + BACKWARD)) - 1.0,
                 finish(&passes),
-                held(0),
-                held(STAGES - 1)
+                (answer.activations_held)(&orders[0]),
+                (answer.activations_held)(&orders[STAGES - 1])
             ]);
             if micro_batches == DRAWN {
-                simulated.push((name, predicted));
-                real.push((name, passes));
+                drawn.push((name, passes));
             }
-            // With one micro-batch, both schedules are the naive one.
-            if micro_batches == 1 {
-                break;
-            }
-        }
-        if micro_batches > 1 {
-            let run = interleaved::run(STAGES, micro_batches)?;
-            table.row(cells![
-                "interleaved",
-                micro_batches,
-                (answer.bubble)(STAGES, micro_batches) / interleaved::CHUNKS as f64,
-                run.simulated,
-                timeline::bubble(&run.passes, STAGES),
-                finish(&run.passes),
-                run.held[0],
-                run.held[STAGES - 1]
-            ]);
         }
     }
     report.table("schedules", "", &table);
-    for (what, file, runs) in [
-        ("Simulated", "10-simulated.svg", simulated),
-        ("Measured", "10-measured.svg", real),
-    ] {
-        let title = format!("{what}: {DRAWN} micro-batches, {STAGES} stages");
-        report.file(file, timeline::plot(&title, &runs, STAGES).svg());
-    }
+    report.file("10-simulated.svg", timeline::plot(&drawn, STAGES).svg());
     Ok(())
-}
-
-fn two_stages(answer: &Lesson10, report: &mut Report) -> Result<()> {
-    let forest = Forest::open(small(POINTS, report.seed()))?;
-    let classes = forest.data.species.len();
-    let to_cpu = |batch: Result<Batch>| -> Result<Batch> {
-        let (points, labels) = batch?;
-        Ok((points.to_device(&Device::Cpu)?, labels.to_device(&Device::Cpu)?))
-    };
-    let batches: Vec<Batch> = forest.epoch(0, 32).map(to_cpu).collect::<Result<_>>()?;
-    let steps = batches.len();
-    report.say(format!(
-        "\nA small PointNet in two stages, {steps} steps with 32 trees of {POINTS} points: one rank with the whole network \
-         against two ranks with a stage each."
-    ));
-    let mut table = Table::new([
-        left("training"),
-        count("micro"),
-        count("held"),
-        fixed("first loss", 5),
-        fixed("last loss", 5),
-        scientific("off by: a step"),
-        scientific("all"),
-    ]);
-    let first = on_one_rank(&batches[..1], classes, report.seed())?;
-    let one = on_one_rank(&batches, classes, report.seed())?;
-    let row = |name: &str, m: usize, after: [&Trained; 2]| {
-        cells![
-            name,
-            m,
-            after[1].held,
-            after[1].losses[0],
-            after[1].losses[steps - 1],
-            largest(&after[0].parameters, &first.parameters),
-            largest(&after[1].parameters, &one.parameters)
-        ]
-    };
-    table.row(row("one rank", 1, [&first, &one]));
-    for (name, order, m) in [
-        ("two ranks, naive", answer.gpipe_order, 1),
-        ("two ranks, GPipe", answer.gpipe_order, 4),
-        ("two ranks, 1F1B", answer.one_f_one_b_order, 4),
-    ] {
-        let orders = [order(0, 2, m), order(1, 2, m)];
-        let run = |batches: &[Batch]| on_two_ranks(&orders, m, batches, classes, report.seed());
-        table.row(row(name, m, [&run(&batches[..1])?, &run(&batches)?]));
-    }
-    report.table("two_stages", "", &table);
-    Ok(())
-}
-
-/// The largest difference.
-fn largest(a: &[f32], b: &[f32]) -> f64 {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| f64::from((a - b).abs()))
-        .fold(0.0, f64::max)
 }
 
 fn layers(answer: &Lesson10, report: &mut Report) -> Result<()> {
     let [rows, inputs, hidden, outputs] = SHAPE;
+    let all = Layers::new(report.seed())?;
+    let whole = all.on_one_rank(answer)?;
     report.say(format!(
-        "\nTwo linear layers, {inputs} → {hidden} → {outputs}, {rows} rows: the first split by columns, the second by rows. Numbers that \
-         a rank sends forward and backward, as a mean over the ranks, and what a ring all-reduce sends: 2(p − 1)/p times rows × width."
+        "\nTwo linear layers, {inputs} → {hidden} → {outputs}, {} parameters, {rows} rows, over ranks. Of each column, the largest of all \
+         ranks: micro-batches held, parameters, numbers sent forward and backward, and the difference of outputs and gradients from \
+         those of one rank.",
+        (inputs + 1) * hidden + (hidden + 1) * outputs
     ));
-    let all = Layers::drawn(report.seed())?;
-    let one = all.split(answer, 1)?;
     let mut table = Table::new([
+        left("split"),
         count("ranks"),
+        count("micro"),
+        count("held"),
         count("parameters"),
         count("forward"),
-        count("ring, forward"),
         count("backward"),
-        count("ring, backward"),
         scientific("off by"),
     ]);
-    for world in [1, 2, 3, 4] {
-        let parts = all.split(answer, world)?;
+    let mut row = |name: &str, ranks: usize, micro: usize, part: Part| {
+        let [forward, backward] = part.sent;
         table.row(cells![
-            world,
-            parts[0].parameters,
-            mean_sent(&parts, 0).round() as usize,
-            ring(rows * outputs, world).round() as usize,
-            mean_sent(&parts, 1).round() as usize,
-            ring(rows * inputs, world).round() as usize,
-            difference(&parts, &one[0])?
+            name,
+            ranks,
+            micro,
+            part.held,
+            part.parameters,
+            forward,
+            backward,
+            part.off
         ]);
+    };
+    for ranks in [2, 3, 4] {
+        let part = on_ranks(ranks, |rank| all.tensor_parallel(answer, rank, &whole))?;
+        row("tensor", ranks, 1, part);
+    }
+    for micro in [1, 4] {
+        for (name, order) in [("GPipe", answer.gpipe_order), ("1F1B", answer.one_f_one_b_order)] {
+            let orders = [order(0, 2, micro), order(1, 2, micro)];
+            let part = on_ranks(2, |rank| all.pipeline(answer, rank, &orders, micro, &whole))?;
+            row(name, 2, micro, part);
+        }
     }
     report.table("layers", "", &table);
     Ok(())

@@ -1,9 +1,9 @@
-//! The ten models of Narayanan et al. 2021 (table 1), recomputed from their own numbers.
+//! The ten models of Narayanan et al. 2021 (table 1): the paper's split, and that of the planner.
 
 use canopy::{
     precision::{FP16, bytes_per_parameter},
-    shard::{Stage, bytes_per_rank},
-    split::{Choice, Machine, Work},
+    shard::Stage,
+    split::{Machine, Work},
 };
 use grader::{
     cells,
@@ -11,163 +11,67 @@ use grader::{
 };
 use lesson10::Lesson10;
 
-/// A row of the paper's table: what was run, and what was measured.
-struct Row {
-    hidden: u64,
-    layers: u64,
-    tensor: u64,
-    pipeline: u64,
-    gpus: u64,
-    batch: u64,
-    /// Measured, 10¹² operations per second and GPU.
-    tflops: f64,
-}
-
-const fn row(hidden: u64, layers: u64, [tensor, pipeline, gpus, batch]: [u64; 4], tflops: f64) -> Row {
-    Row {
-        hidden,
-        layers,
-        tensor,
-        pipeline,
-        gpus,
-        batch,
-        tflops,
-    }
-}
-
-const ROWS: [Row; 10] = [
-    row(2304, 24, [1, 1, 32, 512], 137.0),
-    row(3072, 30, [2, 1, 64, 512], 138.0),
-    row(4096, 36, [4, 1, 128, 512], 142.0),
-    row(6144, 40, [8, 1, 256, 1024], 135.0),
-    row(8192, 48, [8, 2, 512, 1536], 138.0),
-    row(10_240, 60, [8, 4, 1024, 1792], 140.0),
-    row(12_288, 80, [8, 8, 1536, 2304], 148.0),
-    row(16_384, 96, [8, 16, 1920, 2160], 155.0),
-    row(20_480, 105, [8, 35, 2520, 2520], 163.0),
-    row(25_600, 128, [8, 64, 3072, 3072], 163.0),
+/// The paper's table: width, layers, tensor, pipeline, GPUs, batch.
+const ROWS: [[u64; 6]; 10] = [
+    [2304, 24, 1, 1, 32, 512],
+    [3072, 30, 2, 1, 64, 512],
+    [4096, 36, 4, 1, 128, 512],
+    [6144, 40, 8, 1, 256, 1024],
+    [8192, 48, 8, 2, 512, 1536],
+    [10_240, 60, 8, 4, 1024, 1792],
+    [12_288, 80, 8, 8, 1536, 2304],
+    [16_384, 96, 8, 16, 1920, 2160],
+    [20_480, 105, 8, 35, 2520, 2520],
+    [25_600, 128, 8, 64, 3072, 3072],
 ];
 
 /// Tokens of a sequence, and words of the vocabulary.
-const SEQUENCE: f64 = 2048.0;
-const VOCABULARY: f64 = 51_200.0;
-/// Peak of an A100 in fp16, 10¹² operations per second.
-const PEAK: f64 = 312.0;
-/// Tokens of the paper's estimate for the largest model.
-const TOKENS: f64 = 450e9;
+const SEQUENCE: u64 = 2048;
+const VOCABULARY: u64 = 51_200;
 
-impl Row {
-    /// Section 5.1, equation 2: weights, biases and layer norms of the layers, and both embeddings.
-    fn parameters(&self) -> f64 {
-        let (h, l) = (self.hidden as f64, self.layers as f64);
-        12.0 * l * h * h * (1.0 + 13.0 / (12.0 * h) + (VOCABULARY + SEQUENCE) / (12.0 * l * h))
-    }
-
-    /// Section 5.1, equation 3: operations of a step, with the forward passes that are computed again.
-    fn operations(&self) -> f64 {
-        let (h, l) = (self.hidden as f64, self.layers as f64);
-        let inner = 1.0 + SEQUENCE / (6.0 * h) + VOCABULARY / (16.0 * l * h);
-        96.0 * self.batch as f64 * SEQUENCE * l * h * h * inner
-    }
-
-    fn data(&self) -> u64 {
-        self.gpus / (self.tensor * self.pipeline)
-    }
-
-    fn work(&self) -> Work {
-        Work {
-            parameters: self.parameters() as u64,
+/// Each model with the paper's split beside that of the planner.
+pub fn planned(answer: &Lesson10) -> Table {
+    let mut table = Table::new([
+        count("GPUs"),
+        fixed("billions", 1),
+        left("paper"),
+        percent("bubble", 1),
+        left("plan"),
+        fixed("GB", 1),
+    ]);
+    for [width, layers, tensor, pipeline, gpus, batch] in ROWS {
+        // Section 5.1, equation 2: weights, biases and layer norms of the layers, and both embeddings.
+        let of_layers = layers * width * (12 * width + 13);
+        let parameters = of_layers + (VOCABULARY + SEQUENCE) * width;
+        let work = Work {
+            parameters,
             each: bytes_per_parameter(FP16, 2),
             // Each layer keeps its input alone, 2 bytes a number, and computes the rest again.
-            activations: 2 * SEQUENCE as u64 * self.hidden * self.layers,
-            layers: self.layers,
-            batch: self.batch,
-        }
-    }
-
-    /// Bytes of a GPU as the paper split the model, with micro-batches of one sequence.
-    fn bytes(&self) -> u64 {
-        let (work, parts) = (self.work(), self.tensor * self.pipeline);
-        let own = work.parameters.div_ceil(parts);
-        let model: u64 = bytes_per_rank(own, work.each, Stage::Zero0, self.data())
-            .iter()
-            .sum();
-        let held = self.pipeline.min(self.batch / self.data());
-        model + held * work.activations.div_ceil(parts)
-    }
-
-    fn machine(&self) -> Machine {
-        Machine {
-            nodes: self.gpus / 8,
+            activations: 2 * SEQUENCE * width * layers,
+            layers,
+            batch,
+        };
+        let data = gpus / (tensor * pipeline);
+        let machine = Machine {
+            nodes: gpus / 8,
             ranks_per_node: 8,
             memory: 80_000_000_000,
             // NVLink and InfiniBand HDR of a GPU, in one direction.
             inside: 300e9,
             between: 25e9,
+        };
+        let plan = (answer.choose)(&work, &machine);
+        let mut split = format!("{} × {} × {}", plan.tensor, plan.pipeline, plan.data);
+        if plan.stage != Stage::Zero0 {
+            split += &format!(", {}", plan.stage);
         }
-    }
-}
-
-fn split(tensor: u64, pipeline: u64, data: u64) -> String {
-    format!("{tensor} × {pipeline} × {data}")
-}
-
-/// Size, split, bubble and speed of each model.
-pub fn recomputed(answer: &Lesson10) -> Table {
-    let mut table = Table::new([
-        count("GPUs"),
-        fixed("10⁹ parameters", 1),
-        left("t × p × d"),
-        percent("bubble", 1),
-        percent("of peak", 1),
-        fixed("in all", 1).unit("PFLOP/s"),
-        fixed("a step", 1).unit("s"),
-    ]);
-    for row in &ROWS {
-        let all = row.tflops * 1e12 * row.gpus as f64;
-        let micro_batches = row.batch / row.data();
         table.row(cells![
-            row.gpus,
-            row.parameters() / 1e9,
-            split(row.tensor, row.pipeline, row.data()),
-            (answer.bubble)(row.pipeline as usize, micro_batches as usize),
-            row.tflops / PEAK,
-            all / 1e15,
-            row.operations() / all
-        ]);
-    }
-    table
-}
-
-/// Days that the largest model needs for [`TOKENS`].
-pub fn days() -> f64 {
-    let row = &ROWS[ROWS.len() - 1];
-    let steps = TOKENS / (row.batch as f64 * SEQUENCE);
-    let seconds = row.operations() / (row.tflops * 1e12 * row.gpus as f64);
-    steps * seconds / 86_400.0
-}
-
-/// The paper's split of each model beside that of the planner.
-pub fn planned(answer: &Lesson10) -> Table {
-    let mut table = Table::new([
-        count("GPUs"),
-        left("paper"),
-        fixed("paper, GB", 1),
-        left("plan"),
-        fixed("plan, GB", 1),
-        left("sharding"),
-        count("micro-batch"),
-    ]);
-    for row in &ROWS {
-        let choice: Choice = (answer.choose)(&row.work(), &row.machine());
-        table.row(cells![
-            row.gpus,
-            split(row.tensor, row.pipeline, row.data()),
-            row.bytes() as f64 / 1e9,
-            split(choice.tensor, choice.pipeline, choice.data),
-            choice.bytes as f64 / 1e9,
-            choice.stage.to_string(),
-            choice.micro_batch
+            gpus,
+            parameters as f64 / 1e9,
+            format!("{tensor} × {pipeline} × {data}"),
+            (answer.bubble)(pipeline as usize, (batch / data) as usize),
+            split,
+            plan.bytes as f64 / 1e9
         ]);
     }
     table
