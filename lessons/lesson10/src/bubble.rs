@@ -71,13 +71,9 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.5" [bubble, activatio
     2 "A stage is idle for all p stages; it computes for one of them itself: p − 1.";
     3 "The fraction is upside down.";
     4 "Whole numbers are divided, which rounds down: convert them to f64 first.";
-    5 "The idle time of all stages is added; the bubble is that of one stage.";
-    6 "The bubble is limited to 1; with few micro-batches a stage is idle for longer than it computes.";
-    7 "All forward passes are counted; a backward pass releases activations.";
-    8 "What is left at the end is returned; return the greatest number on the way.";
-    9 "The number is compared only at a backward pass; an order may end with a forward pass.";
-    10 "The forward passes before the first backward pass are counted; later there may be more.";
-    11 "An order with passes left at the end panics; it may be cut off.";
-    12 "It is one too many: before the first pass, a stage keeps nothing.";
-    13 "An empty order panics: its maximum is None.";
+    5 "The bubble is limited to 1; with few micro-batches a stage is idle for longer than it computes.";
+    6 "All forward passes are counted; a backward pass releases activations.";
+    7 "What is left at the end is returned; return the greatest number on the way.";
+    8 "The forward passes before the first backward pass are counted; later there may be more.";
+    9 "An empty order panics: its maximum is None.";
 };

@@ -1,10 +1,10 @@
 //! 10.4: the 1F1B order.
 
-use grader::{Check, Draw, Facts, Mistake, Verdict, mistakes, rows};
+use grader::{Check, Draw, Mistake, Verdict, mistakes, rows};
 
 use crate::{
     Lesson10, REFERENCE, answers,
-    order::{Shape, case, empty, kinds, micro_batches, shapes},
+    order::{Shape, case, empty, kinds, same_numbers, shapes},
 };
 
 /// The passes before the first backward pass, then the turns of a forward and a backward pass, then the rest.
@@ -20,33 +20,23 @@ fn parts(lesson: &Lesson10, (stage, stages, m): Shape) -> [String; 3] {
     ]
 }
 
-fn begin(answer: &Lesson10, shape: Shape) -> Verdict {
+fn part<const PART: usize>(answer: &Lesson10, shape: Shape) -> Verdict {
     let case = case(shape);
-    let [got, expected] = [answer, &REFERENCE].map(|lesson| parts(lesson, shape)[0].clone());
-    case.equal("F and B from the beginning to the first turn", got, expected)
-}
-
-fn turns(answer: &Lesson10, shape: Shape) -> Verdict {
-    let case = case(shape);
-    let [got, expected] = [answer, &REFERENCE].map(|lesson| parts(lesson, shape)[1].clone());
-    case.equal("F and B after the warm-up", got, expected)
-}
-
-fn end(answer: &Lesson10, shape: Shape) -> Verdict {
-    let case = case(shape);
-    let [got, expected] = [answer, &REFERENCE].map(|lesson| parts(lesson, shape)[2].clone());
-    case.equal("F and B at the end", got, expected)
+    let [got, expected] = [answer, &REFERENCE].map(|lesson| parts(lesson, shape)[PART].clone());
+    let what = [
+        "from the beginning to the first turn",
+        "after the warm-up",
+        "at the end",
+    ][PART];
+    case.equal(&format!("F and B {what}"), got, expected)
 }
 
 fn numbers(answer: &Lesson10, shape: Shape) -> Verdict {
-    let case = case(shape);
-    let facts = |lesson: &Lesson10| {
-        let [forward, backward] = micro_batches(&(lesson.one_f_one_b_order)(shape.0, shape.1, shape.2));
-        Facts::default()
-            .values("micro-batches of the forward passes", &forward)
-            .values("micro-batches of the backward passes", &backward)
-    };
-    case.same(facts(answer), facts(&REFERENCE))
+    case(shape);
+    same_numbers(
+        shape,
+        [answer, &REFERENCE].map(|l| (l.one_f_one_b_order)(shape.0, shape.1, shape.2)),
+    )
 }
 
 /// With as many micro-batches as follow this stage, or fewer; or with more.
@@ -57,18 +47,18 @@ fn some(d: &mut Draw, few: bool) -> Vec<Shape> {
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.4";
-    by begin {
+    by part::<0> {
         warms_up_for_the_stages_that_follow: "one forward pass for each stage that follows",
             "Begin with one forward pass for each stage that follows this one; then the first turn begins with one more." =>
             |d| some(d, false);
         warms_up_with_few_micro_batches: "fewer micro-batches than that",
             "With fewer micro-batches than stages that follow, begin with the forward passes of all of them." => |d| some(d, true);
     }
-    by turns {
+    by part::<1> {
         takes_turns: "take turns", "After the warm-up, one forward and one backward pass take turns until no forward pass is left." =>
             shapes;
     }
-    by end {
+    by part::<2> {
         finishes_with_backward_passes: "the backward passes that are left",
             "At the end come the backward passes that are left, as many as the warm-up had forward passes." => shapes;
     }
@@ -85,13 +75,7 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.4" one_f_one_b_order;
     3 "The warm-up counts this stage, too: one forward pass for each stage that follows is enough.";
     4 "The warm-up counts the stages before this one; it is for those that follow.";
     5 "With few micro-batches the warm-up goes on beyond the last one: limit it to `micro_batches`.";
-    6 "There is one forward pass too few before the first backward pass: after the warm-up, the forward pass of each turn comes first.";
-    7 "The backward passes that are left at the end are missing.";
-    8 "The backward pass of a turn has the number of its forward pass; the oldest micro-batch is next.";
-    9 "The backward passes are in descending order at the end; they ascend.";
-    10 "The micro-batches are counted from 1; the first is 0.";
-    11 "The backward passes at the end begin with the length of the warm-up; they go on after the last turn.";
-    12 "With fewer micro-batches than stages, each backward pass follows its forward pass.";
-    13 "The warm-up has two forward passes for each stage that follows; one is enough.";
-    14 "Without micro-batches there is still one; the order must be empty.";
+    6 "The backward passes that are left at the end are missing.";
+    7 "The backward pass of a turn has the number of its forward pass; the oldest micro-batch is next.";
+    8 "The backward passes are in descending order at the end; they ascend.";
 };

@@ -1,7 +1,7 @@
 //! Orders of the passes of a pipeline's stage, for the checks of 10.3 and 10.4.
 
 use canopy::split::Action;
-use grader::{Case, Draw, given};
+use grader::{Case, Draw, Facts, Verdict, given};
 
 /// Stage, stages, micro-batches.
 pub type Shape = (usize, usize, usize);
@@ -40,14 +40,22 @@ pub fn kinds(order: &[Action]) -> String {
     order.iter().map(kind).collect()
 }
 
-/// The micro-batches of the forward and of the backward passes.
-pub fn micro_batches(order: &[Action]) -> [Vec<usize>; 2] {
-    let mut lists = [Vec::new(), Vec::new()];
-    for action in order {
-        match *action {
-            Action::Forward(i) => lists[0].push(i),
-            Action::Backward(i) => lists[1].push(i),
-        }
-    }
-    lists
+/// Compares the micro-batches of the forward and of the backward passes.
+pub fn same_numbers(shape: Shape, orders: [Vec<Action>; 2]) -> Verdict {
+    let [got, expected] = orders.map(|order| {
+        let (forward, backward): (Vec<_>, Vec<_>) = order
+            .into_iter()
+            .partition(|action| matches!(action, Action::Forward(_)));
+        Facts::default()
+            .values("micro-batches of the forward passes", &numbers(&forward))
+            .values("micro-batches of the backward passes", &numbers(&backward))
+    });
+    case(shape).same(got, expected)
+}
+
+fn numbers(order: &[Action]) -> Vec<usize> {
+    let number = |action: &Action| match action {
+        Action::Forward(i) | Action::Backward(i) => *i,
+    };
+    order.iter().map(number).collect()
 }

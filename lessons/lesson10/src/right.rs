@@ -77,18 +77,6 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
         (0..=order.len()).map(kept).max().unwrap_or(0) as usize
     }),
-    right!("10.5", "by a set of micro-batches", activations_held: |order| {
-        let mut kept = std::collections::BTreeSet::new();
-        let mut most = 0;
-        for action in order {
-            match *action {
-                Forward(i) => { kept.insert(i); }
-                Backward(i) => { kept.remove(&i); }
-            }
-            most = most.max(kept.len());
-        }
-        most
-    }),
     right!("10.6", "one candidate after the other, without a list", choose: |w, m| {
         let ranks = m.nodes * m.ranks_per_node;
         let mut least: Option<Choice> = None;
