@@ -72,10 +72,8 @@ pub fn row_parallel_backward<const M: u8>(
         weight: grad_y.t()?.matmul(x_part)?,
         bias: grad_y.sum(0)?,
     };
-    match M {
-        7 => grads.weight = grads.weight.t()?,
-        8 => grads.bias = grad_y.mean(0)?,
-        _ => {}
+    if M == 7 {
+        grads.bias = grad_y.mean(0)?;
     }
     Ok(grads)
 }
@@ -111,21 +109,16 @@ pub fn one_f_one_b_order<const M: u8>(stage: usize, stages: usize, micro_batches
         (0..warm_up).map(Action::Forward).collect();
     for i in warm_up..micro_batches {
         order.push(Action::Forward(i));
-        if M == 7 {
-            order.push(Action::Backward(i));
-            continue;
-        }
+        let warm_up = if M == 7 { 0 } else { warm_up };
         order.push(Action::Backward(i - warm_up));
     }
     let micro_batches = micro_batches.max(warm_up);
     let done = micro_batches - warm_up;
-    match M {
-        6 => return order,
-        8 => {
-            order.extend((done..micro_batches).rev().map(Action::Backward));
-            return order;
-        }
-        _ => {}
+    if M == 8 {
+        order.extend((done..micro_batches).rev().map(Action::Backward));
+    }
+    if M == 6 || M == 8 {
+        return order;
     }
     order.extend((done..micro_batches).map(Action::Backward));
     order
@@ -149,7 +142,6 @@ pub fn activations_held<const M: u8>(order: &[Action]) -> usize {
     match M {
         6 => return order.iter().filter(is_forward).count(),
         8 => return order.iter().take_while(is_forward).count(),
-        9 => return order.iter().map(|_| activations_held::<0>(order)).max().unwrap(),
         _ => {}
     }
     let (mut held, mut most) = (0, 0);
@@ -190,7 +182,6 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
             let parts = tensor * pipeline;
             let data = machine.nodes * inside / parts;
             let share = work.batch.div_ceil(data);
-            let share = if M == 5 { work.batch } else { share };
             let own = work.parameters.div_ceil(parts);
             let model: u64 =
                 bytes_per_rank(own, work.each, stage, data).iter().sum();
@@ -198,14 +189,11 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
             let free = machine.memory.saturating_sub(model);
             let micro_batch =
                 if pipeline > 1 { 1 } else { (free / sample).clamp(1, share) };
-            let micro_batch = if M == 6 { 1 } else { micro_batch };
+            let micro_batch = if M == 5 { 1 } else { micro_batch };
             let micro_batches = share.div_ceil(micro_batch);
             let held = pipeline.min(micro_batches) * micro_batch;
-            let held = match M {
-                7 if pipeline > 1 => micro_batches,
-                8 => pipeline * micro_batch,
-                _ => held,
-            };
+            let held = if M == 6 && pipeline > 1 { micro_batches } else { held };
+            let held = if M == 7 { pipeline * micro_batch } else { held };
             let bytes = model + held * sample;
             let fits = bytes <= machine.memory;
             Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits }
@@ -213,10 +201,7 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
         .collect();
     let first = spread.iter().find(|c| c.fits);
     let least = spread.iter().min_by_key(|c| c.bytes);
-    let (first, least) = match M {
-        1 => (None, least),
-        9 => (first, spread.last()),
-        _ => (first, least),
-    };
+    let first = if M == 1 { None } else { first };
+    let least = if M == 8 { spread.last() } else { least };
     *first.or(least).expect("there is always one candidate")
 }

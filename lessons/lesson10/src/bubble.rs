@@ -29,7 +29,7 @@ fn order(warm_up: usize, micro_batches: usize) -> Vec<Action> {
     (REFERENCE.one_f_one_b_order)(0, warm_up + 1, micro_batches)
 }
 
-/// `+7` stands for the forward pass of micro-batch 6, `-7` for its backward pass.
+/// `+7` is the forward pass of micro-batch 6, `-7` for its backward pass.
 fn passes(signs: &[i32]) -> Vec<Action> {
     let pass = |&sign: &i32| {
         let i = sign.unsigned_abs() as usize - 1;
@@ -75,5 +75,4 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.5" [bubble, activatio
     6 "All forward passes are counted; a backward pass releases activations.";
     7 "What is left at the end is returned; return the greatest number on the way.";
     8 "The forward passes before the first backward pass are counted; later there may be more.";
-    9 "An empty order panics: its maximum is None.";
 };

@@ -33,19 +33,15 @@ fn backward(lesson: &Lesson10, layer: &Layer) -> Result<Ran<LinearGrads>, Findin
     Ok(ran)
 }
 
-fn compared(answer: &Lesson10, layer: &Layer, names: &[&str]) -> Verdict {
-    let [got, expected] = [backward(answer, layer)?, backward(&REFERENCE, layer)?];
+fn gradients(answer: &Lesson10, layer: Layer) -> Verdict {
+    let [got, expected] = [backward(answer, &layer)?, backward(&REFERENCE, &layer)?];
     let both = got.ranks.iter().flatten().zip(expected.ranks.iter().flatten());
-    both.enumerate()
-        .try_for_each(|(rank, (got, expected))| layer.same(names, rank, got, expected))
-}
-
-fn input_gradient(answer: &Lesson10, layer: Layer) -> Verdict {
-    compared(answer, &layer, &["input"])
-}
-
-fn own_gradients(answer: &Lesson10, layer: Layer) -> Verdict {
-    compared(answer, &layer, &["weight", "bias"])
+    for (rank, (got, expected)) in both.enumerate() {
+        let cause = "The gradient of x is grad_y·W, summed over the ranks by one `sum_over_ranks` that all of them call.";
+        let facts = |grads| Layer::facts(rank, grads, cause);
+        layer.case().same(facts(got)?, facts(expected)?)?;
+    }
+    Ok(())
 }
 
 fn sent(answer: &Lesson10, layer: Layer) -> Verdict {
@@ -62,19 +58,12 @@ fn error(answer: &Lesson10, layer: Layer) -> Verdict {
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.1";
     by outputs {
         computes_its_own_outputs: "This rank's outputs of a linear layer",
-            "Multiply x by the transpose of this rank's rows of W." => |d| layers(d, false).into_iter().map(Layer::without_bias).collect();
-        adds_its_part_of_the_bias: "its part of b", "Add this rank's part of the bias to each row, once." =>
-            |d| layers(d, false);
+            "Multiply x by the transpose of this rank's rows of W, and add its part of the bias to each row, once." => |d| layers(d, false);
     }
-    by input_gradient {
-        sums_the_gradient_of_x: "the sum over all ranks",
-            "The gradient of x is grad_y·W, summed over the ranks by one `sum_over_ranks` that all of them call." =>
-            |d| layers(d, true);
-    }
-    by own_gradients {
-        keeps_its_own_gradients: "stay on this rank",
-            "The gradients of weight and bias are grad_yᵀ·x and the sum of grad_y over the rows, of this rank alone." =>
-            |d| layers(d, false);
+    by gradients {
+        sums_the_gradient_of_x_alone: "the sum over all ranks",
+            "Sum the gradient of x by one `sum_over_ranks` that all ranks call; those of weight and bias stay on this rank." =>
+            |d| [layers(d, true), layers(d, false)].concat();
     }
     by sent {
         sends_one_all_reduce: "by one call of `sum_over_ranks`", "Sum the whole gradient of x by one call, and send nothing else." =>

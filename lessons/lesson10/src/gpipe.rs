@@ -1,33 +1,28 @@
 //! 10.3: GPipe's order.
 
-use grader::{Check, Mistake, Verdict, mistakes, rows};
+use grader::{Check, Facts, Mistake, Verdict, mistakes, rows};
 
 use crate::{
     Lesson10, REFERENCE, answers,
-    order::{Shape, case, empty, kinds, same_numbers, shapes},
+    order::{Shape, case, empty, kinds, shapes},
 };
 
-fn passes(answer: &Lesson10, shape: Shape) -> Verdict {
+fn order(answer: &Lesson10, shape: Shape) -> Verdict {
     let case = case(shape);
-    let of = |lesson: &Lesson10| kinds(&(lesson.gpipe_order)(shape.0, shape.1, shape.2));
-    case.equal("forward (F) and backward (B) passes", of(answer), of(&REFERENCE))
-}
-
-fn numbers(answer: &Lesson10, shape: Shape) -> Verdict {
-    case(shape);
-    same_numbers(
-        shape,
-        [answer, &REFERENCE].map(|l| (l.gpipe_order)(shape.0, shape.1, shape.2)),
-    )
+    let [got, expected] = [answer, &REFERENCE].map(|lesson| {
+        let order = (lesson.gpipe_order)(shape.0, shape.1, shape.2);
+        Facts::default()
+            .text("forward (F) and backward (B) passes", kinds(&order))
+            .items("passes", order)
+            .cause("Both kinds of passes count up: 0, 1, 2, …, each once.")
+    });
+    case.same(got, expected)
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.3";
-    by passes {
+    by order {
         computes_all_forward_passes_first: "First come all forward passes",
             "On each stage: one forward pass of every micro-batch, then one backward pass of every micro-batch." => shapes;
-    }
-    by numbers {
-        keeps_micro_batches_in_order: "in ascending order of the micro-batches", "Both kinds of passes count up: 0, 1, 2, …" => shapes;
         is_empty_without_micro_batches: "the order is empty", "Without micro-batches there is no pass." => empty;
     }
 };

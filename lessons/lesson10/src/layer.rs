@@ -2,7 +2,7 @@
 
 use candle_core::{Device, Result, Tensor};
 use canopy::{parallel::chunk, split::LinearGrads};
-use grader::{Case, Draw, Verdict, given};
+use grader::{Case, Draw, Facts, Verdict, given};
 use kit::{Ran, values};
 
 /// First one rank, on whose thread a stub panics, then several.
@@ -48,19 +48,9 @@ fn part(tensor: &Tensor, dim: usize, rank: usize, world: usize) -> Result<Tensor
 }
 
 impl Layer {
-    pub fn without_bias(mut self) -> Self {
-        self.bias = (self.bias * 0.0).expect("zeros");
-        self
-    }
-
     pub fn input(&self) -> String {
-        let ranks = if self.world == 1 { "rank" } else { "ranks" };
         let [x, weight] = [&self.x, &self.weight].map(Tensor::dims);
-        let (rows, inputs, outputs) = (x[0], x[1], weight[0]);
-        format!(
-            "{} {ranks}, {rows} rows, {inputs} inputs, {outputs} outputs",
-            self.world
-        )
+        format!("{} ranks, x {x:?}, W {weight:?}", self.world)
     }
 
     pub fn case(&self) -> Case {
@@ -86,20 +76,18 @@ impl Layer {
         })
     }
 
-    /// Compares the gradients of `rank` that are listed in `names`.
-    pub fn same(&self, names: &[&str], rank: usize, got: &LinearGrads, expected: &LinearGrads) -> Verdict {
-        let all = |grads: &LinearGrads| [&grads.x, &grads.weight, &grads.bias].map(values).into_iter();
-        for ((name, got), expected) in ["input", "weight", "bias"]
-            .iter()
-            .zip(all(got))
-            .zip(all(expected))
-        {
-            if names.contains(name) {
-                let what = format!("gradient of rank {rank}'s {name}");
-                self.case().close(&what, got?, expected?)?;
-            }
-        }
-        Ok(())
+    /// The gradients of `rank`. `of_input`: what an answer has wrong if that of the input differs.
+    pub fn facts(rank: usize, grads: &LinearGrads, of_input: &'static str) -> Result<Facts> {
+        Ok(Facts::default()
+            .values(format!("gradient of rank {rank}'s input"), values(&grads.x)?)
+            .cause(of_input)
+            .values(
+                format!("gradient of rank {rank}'s weight"),
+                values(&grads.weight)?,
+            )
+            .cause("The gradient of the weight is grad_yᵀ·x, of this rank alone.")
+            .values(format!("gradient of rank {rank}'s bias"), values(&grads.bias)?)
+            .cause("The gradient of the bias is the sum of this rank's grad_y over the rows."))
     }
 
     /// Tests that each rank called one all-reduce of `numbers` numbers, and sent nothing else: a ring sends 2(p − 1) messages.

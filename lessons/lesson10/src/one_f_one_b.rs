@@ -1,42 +1,29 @@
 //! 10.4: the 1F1B order.
 
-use grader::{Check, Draw, Mistake, Verdict, mistakes, rows};
+use grader::{Check, Draw, Facts, Mistake, Verdict, mistakes, rows};
 
 use crate::{
     Lesson10, REFERENCE, answers,
-    order::{Shape, case, empty, kinds, same_numbers, shapes},
+    order::{Shape, case, empty, kinds, shapes},
 };
 
-/// The passes before the first backward pass, then the turns of a forward and a backward pass, then the rest.
-fn parts(lesson: &Lesson10, (stage, stages, m): Shape) -> [String; 3] {
-    let all = kinds(&(lesson.one_f_one_b_order)(stage, stages, m));
-    let warm_up = (stages - stage - 1).min(m);
-    let turns = warm_up + 2 * (m - warm_up);
-    let part = |from: usize, to: usize| all.chars().take(to).skip(from).collect();
-    [
-        part(0, warm_up + 1),
-        part(warm_up, turns),
-        part(turns, usize::MAX),
-    ]
-}
-
-fn part<const PART: usize>(answer: &Lesson10, shape: Shape) -> Verdict {
-    let case = case(shape);
-    let [got, expected] = [answer, &REFERENCE].map(|lesson| parts(lesson, shape)[PART].clone());
-    let what = [
-        "from the beginning to the first turn",
-        "after the warm-up",
-        "at the end",
-    ][PART];
-    case.equal(&format!("F and B {what}"), got, expected)
-}
-
-fn numbers(answer: &Lesson10, shape: Shape) -> Verdict {
-    case(shape);
-    same_numbers(
-        shape,
-        [answer, &REFERENCE].map(|l| (l.one_f_one_b_order)(shape.0, shape.1, shape.2)),
-    )
+fn order(answer: &Lesson10, shape: Shape) -> Verdict {
+    let (case, (stage, stages, m)) = (case(shape), shape);
+    let [got, expected] = [answer, &REFERENCE].map(|lesson| {
+        let order = (lesson.one_f_one_b_order)(stage, stages, m);
+        let warm_up = (stages - stage - 1).min(m);
+        let turns = warm_up + 2 * (m - warm_up);
+        let part = |from, to| kinds(&order).chars().take(to).skip(from).collect::<String>();
+        Facts::default()
+            .text("F and B from the beginning to the first turn", part(0, warm_up + 1))
+            .text("F and B after the warm-up", part(warm_up, turns))
+            .cause("After the warm-up, one forward and one backward pass take turns until no forward pass is left.")
+            .text("F and B at the end", part(turns, usize::MAX))
+            .cause("At the end come the backward passes that are left, as many as the warm-up had forward passes.")
+            .items("passes", order)
+            .cause("Both kinds of passes count up: 0, 1, 2, …, each once.")
+    });
+    case.same(got, expected)
 }
 
 /// With as many micro-batches as follow this stage, or fewer; or with more.
@@ -47,25 +34,13 @@ fn some(d: &mut Draw, few: bool) -> Vec<Shape> {
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.4";
-    by part::<0> {
+    by order {
         warms_up_for_the_stages_that_follow: "one forward pass for each stage that follows",
             "Begin with one forward pass for each stage that follows this one; then the first turn begins with one more." =>
             |d| some(d, false);
         warms_up_with_few_micro_batches: "fewer micro-batches than that",
             "With fewer micro-batches than stages that follow, begin with the forward passes of all of them." => |d| some(d, true);
-    }
-    by part::<1> {
-        takes_turns: "take turns", "After the warm-up, one forward and one backward pass take turns until no forward pass is left." =>
-            shapes;
-    }
-    by part::<2> {
-        finishes_with_backward_passes: "the backward passes that are left",
-            "At the end come the backward passes that are left, as many as the warm-up had forward passes." => shapes;
-    }
-    by numbers {
-        counts_micro_batches_up: "in ascending order", "Forward passes count up, and so do backward passes: 0, 1, 2, …, each once." =>
-            shapes;
-        needs_no_micro_batch: "the order is empty", "Without micro-batches there is no pass." => empty;
+        is_empty_without_micro_batches: "the order is empty", "Without micro-batches there is no pass." => empty;
     }
 };
 

@@ -22,11 +22,6 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         c.all_reduce(&mut numbers)?;
         Ok(LinearGrads { x: Tensor::from_vec(numbers, x.shape(), x.device())?, weight, bias })
     }),
-    right!("10.1", "the bias as a column of ones", column_parallel: |x, w, b| {
-        let ones = Tensor::ones((x.dim(0)?, 1), x.dtype(), x.device())?;
-        let wide = Tensor::cat(&[x, &ones], 1)?;
-        Ok(wide.matmul(&Tensor::cat(&[w, &b.unsqueeze(1)?], 1)?.t()?)?)
-    }),
     right!("10.2", "the bias on rank 0 alone, before the sum", row_parallel: |c, x, w, b| {
         let mut part = x.matmul(&w.t()?)?;
         if c.rank() == 0 {
@@ -61,13 +56,6 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         }
         order
     }),
-    right!("10.4", "forward passes, and backward passes put between them", one_f_one_b_order: |stage, stages, m| {
-        let follow = stages - 1 - stage;
-        let last = |i: usize| if i < follow { None } else { Some(Backward(i - follow)) };
-        let turns = (0..m).flat_map(|i| [Some(Forward(i)), last(i)]).flatten();
-        let rest = (m..m + follow).filter_map(last).filter(|a| matches!(a, Backward(i) if *i < m));
-        turns.chain(rest).collect()
-    }),
     right!("10.5", "by times of passes", bubble: |p, m| {
         let (f, b) = (1.0, 2.0);
         let all = (m + p - 1) as f64 * (f + b);
@@ -77,20 +65,18 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
         (0..=order.len()).map(kept).max().unwrap_or(0) as usize
     }),
-    right!("10.6", "one candidate after the other, without a list", choose: |w, m| {
-        let ranks = m.nodes * m.ranks_per_node;
-        let mut least: Option<Choice> = None;
+    right!("10.6", "sorted", choose: |w, m| {
         let stages = if m.nodes > 1 && m.between < m.inside { 3 } else { 4 };
         let whole = Stage::ALL[..stages].iter().map(|&s| (1, 1, s));
         let layers = (2..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));
-        let nodes = (2..=m.nodes).map(|p| (m.ranks_per_node, p, Stage::Zero0));
+        let nodes = (2..=m.nodes.min(w.layers)).map(|p| (m.ranks_per_node, p, Stage::Zero0));
+        let mut all = Vec::new();
         for (tensor, pipeline, stage) in whole.chain(layers).chain(nodes) {
-            let allowed = m.ranks_per_node.is_multiple_of(tensor) && m.nodes.is_multiple_of(pipeline);
-            if !allowed || pipeline > w.layers.max(1) {
+            if m.ranks_per_node % tensor + m.nodes % pipeline > 0 {
                 continue;
             }
             let parts = tensor * pipeline;
-            let data = ranks / parts;
+            let data = m.nodes * m.ranks_per_node / parts;
             let share = w.batch.div_ceil(data);
             let sample = w.activations.div_ceil(parts);
             let model = bytes_per_rank(w.parameters.div_ceil(parts), w.each, stage, data).into_iter().sum::<u64>();
@@ -101,14 +87,9 @@ pub const RIGHT: &[Right<Lesson10>] = &[
             let micro_batches = share.div_ceil(micro_batch);
             let bytes = model + micro_batches.min(pipeline) * micro_batch * sample;
             let fits = bytes <= m.memory;
-            let choice = Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits };
-            if fits {
-                return choice;
-            }
-            if least.is_none_or(|l| bytes < l.bytes) {
-                least = Some(choice);
-            }
+            all.push(Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits });
         }
-        least.unwrap_or_else(|| (REFERENCE.choose)(w, m))
+        all.sort_by_key(|c| if c.fits { 0 } else { c.bytes });
+        all[0]
     }),
 ];

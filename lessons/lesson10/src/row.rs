@@ -43,34 +43,25 @@ fn error(answer: &Lesson10, layer: Layer) -> Verdict {
 }
 
 /// The backward function sends nothing, so that one thread is enough.
-fn compared(answer: &Lesson10, layer: &Layer, names: &[&str]) -> Verdict {
+fn gradients(answer: &Lesson10, layer: Layer) -> Verdict {
     for rank in 0..layer.world {
-        layer.case();
-        let own = layer.of_inputs(rank)?;
-        let of = |lesson: &Lesson10| {
+        let (case, own) = (layer.case(), layer.of_inputs(rank)?);
+        let facts = |lesson: &Lesson10| {
             let result = (lesson.row_parallel_backward)(&own.x, &own.weight, &own.grad);
-            ok(&layer.input(), "gradients", result)
+            let grads = ok(&layer.input(), "gradients", result)?;
+            let cause = "The gradient of the input is grad_y·W, with this rank's columns of W.";
+            Ok::<_, Finding>(Layer::facts(rank, &grads, cause)?)
         };
-        layer.same(names, rank, &of(answer)?, &of(&REFERENCE)?)?;
+        case.same(facts(answer)?, facts(&REFERENCE)?)?;
     }
     Ok(())
 }
 
-fn of_columns(answer: &Lesson10, layer: Layer) -> Verdict {
-    compared(answer, &layer, &["input", "weight"])
-}
-
-fn of_bias(answer: &Lesson10, layer: Layer) -> Verdict {
-    compared(answer, &layer, &["bias"])
-}
-
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
     by outputs {
-        sums_over_the_inputs_of_all_ranks: "whose inputs are split over the ranks",
-            "Multiply this rank's columns of x and W, and sum the products over the ranks by one call that all of them make." =>
-            |d| layers(d, false).into_iter().map(Layer::without_bias).collect();
-        adds_the_bias_once: "added once, not once a rank", "Add the whole bias once, after the sum." =>
-            |d| layers(d, false);
+        sums_the_outputs_and_adds_the_bias_once: "added once, not once a rank",
+            "Multiply this rank's columns of x and W, sum the products over the ranks by one call that all of them make, and then add \
+             the whole bias." => |d| layers(d, false);
     }
     by sent {
         sends_the_outputs_once: "by one call of `sum_over_ranks`", "Sum all outputs by one call, and send nothing else." =>
@@ -80,13 +71,9 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
         passes_on_the_error: "return it", "Return the error of the sum, with `?`." =>
             |d| layers(d, false).split_off(2);
     }
-    by of_columns {
-        returns_the_gradients_of_its_columns: "those of this rank's columns",
-            "The gradients of input and weight are grad_y·W and grad_yᵀ·x, with this rank's columns." =>
-            |d| layers(d, false);
-    }
-    by of_bias {
-        returns_the_whole_gradient_of_the_bias: "that of the whole bias", "The gradient of the bias is the sum of grad_y over the rows." =>
+    by gradients {
+        returns_the_gradients_of_its_part: "those of this rank's columns",
+            "The gradients are grad_y·W, grad_yᵀ·x and the sum of grad_y over the rows, with this rank's columns and nothing sent." =>
             |d| layers(d, false);
     }
 };
@@ -98,6 +85,5 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.2" [row_parallel, row
     4 "The bias is left out.";
     5 "Only rank 0 adds the bias, after the sum: the other ranks have outputs without it.";
     6 "Only rank 0 calls the all-reduce: all ranks must make the same calls, or it waits in vain.";
-    7 "The gradient of the weight is transposed: it has the shape of the weight, grad_yᵀ·x.";
-    8 "The gradient of the bias is the mean over the rows; it is their sum.";
+    7 "The gradient of the bias is the mean over the rows; it is their sum.";
 };
