@@ -47,7 +47,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.4";
 pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.4" one_f_one_b_order;
     1 "All forward passes come first: that is GPipe's order.";
     2 "There is no warm-up: each backward pass follows its forward pass, and the stages wait for each other.";
-    3 "The warm-up counts this stage, too: one forward pass for each stage that follows is enough.";
+    3 "The warm-up is too long: one forward pass for each stage that follows is enough, and this stage is not one of them.";
     4 "The warm-up counts the stages before this one; it is for those that follow.";
     5 "With few micro-batches the warm-up goes on beyond the last one: limit it to `micro_batches`.";
     6 "The backward passes that are left at the end are missing.";

@@ -88,7 +88,8 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let work = work(100 + d.whole(0, 20) as u64);
             [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| cases(work, size, |c| c.stage == Zero0 && c.tensor == 1)).collect()
         };
-        shares_states_next: "then with `Zero2`", "Next come `Zero1` and `Zero2`; a rank keeps the sum of the three numbers of `bytes_per_rank`." =>
+        shares_states_next: "then with `Zero2`",
+            "Next come `Zero1` and `Zero2`; the model is the sum of `bytes_per_rank`. If it exceeds the memory, `micro_batch` is 1." =>
             |_| [(1, 4), (2, 4), (3, 2)].iter().flat_map(|&size| cases(work(100), size, |c| [Zero1, Zero2].contains(&c.stage))).collect();
         splits_layers_inside_a_node_then_over_nodes: "each divisor of `ranks_per_node`",
             "Another candidate is the first that fits: compare the list (each divisor of `ranks_per_node`, then of `nodes`) and what each \
@@ -110,6 +111,13 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
                 links(2, 25e9, 50e9), links(2, 300e9, 300e9), links(1, 300e9, 25e9),
             ]
         };
+        returns_the_smallest_if_none_fits: "the one with the fewest bytes",
+            "If none fits, return the candidate with the fewest bytes, the first of equals." => |_| {
+            // Large activations: a pipeline that holds many of them needs more than a candidate before it.
+            let large = Work { parameters: 100, ..work(1_000_000) };
+            let sizes = [(1, 1), (1, 4), (4, 1), (2, 4), (6, 2)];
+            sizes.iter().flat_map(|s| [work(100), large].map(|w| (w, machine(s.0, s.1, 10)))).collect()
+        };
         has_at_most_a_stage_a_layer: "up to `layers`", "A pipeline has at most as many stages as the model has layers." => |_| {
             // So little memory that only more stages would fit, and a little more.
             let with = |layers| [800, 1_000, 2_200].map(|memory| (Work { layers, ..work(100) }, machine(12, 2, memory)));
@@ -128,13 +136,6 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
         fills_the_memory_exactly: "at most the memory of a rank", "A candidate fits if its bytes are at most the memory." => |_| {
             let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
             cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect()
-        };
-        returns_the_smallest_if_none_fits: "the one with the fewest bytes",
-            "If none fits, return the candidate with the fewest bytes, the first of equals." => |_| {
-            // Large activations: a pipeline that holds many of them needs more than a candidate before it.
-            let large = Work { parameters: 100, ..work(1_000_000) };
-            let sizes = [(1, 1), (1, 4), (4, 1), (2, 4), (6, 2)];
-            sizes.iter().flat_map(|s| [work(100), large].map(|w| (w, machine(s.0, s.1, 10)))).collect()
         };
     }
 };
