@@ -1,125 +1,120 @@
-//! A network of three layers whose parameters are lists of f32 numbers.
+//! The built-in trees, and a network of three layers whose parameters are lists of f32 numbers, so that they can be sharded.
 
 use std::ops::Range;
 
+use anyhow::Result;
+use candle_core::{DType, Device, Tensor};
+use canopy::train::{
+    Config,
+    short::{Forest, small},
+};
 use canopy_data::Philox;
 
-use super::trees::FEATURES;
-
+/// Points of a tree, sorted by height, and their coordinates: what the network reads.
+pub const POINTS: usize = 16;
+const FEATURES: usize = 3 * POINTS;
 /// Width of the hidden layers.
 pub const HIDDEN: usize = 128;
 
-/// The shape of the network: inputs and outputs of each layer.
-#[derive(Clone)]
-pub struct Network {
-    dims: Vec<[usize; 2]>,
+/// The training trees.
+pub struct Trees {
+    /// `[trees, FEATURES]`.
+    pub features: Tensor,
+    /// `[trees, species]`: 1 for the species of the tree, 0 for the others.
+    pub labels: Tensor,
 }
 
-/// What a forward pass leaves for the backward pass: the input of each layer, and the output of the last.
-pub type Activations = Vec<Vec<f32>>;
+impl Trees {
+    pub fn open(seed: u64) -> Result<Self> {
+        let still = Config {
+            turn: false,
+            jitter: 0.0,
+            ..small(POINTS, seed)
+        };
+        let forest = Forest::open(still)?;
+        let batch = forest.batch(&forest.split.train, 0)?;
+        let (trees, species) = (batch.labels.len(), forest.data.species.len() as u32);
+        let mut features = Vec::new();
+        for cloud in batch.points.chunks(FEATURES) {
+            let mut points: Vec<&[f32]> = cloud.chunks(3).collect();
+            points.sort_by(|a, b| a[2].total_cmp(&b[2]));
+            features.extend(points.concat());
+        }
+        let one_hot = |&label: &u32| (0..species).map(move |s| if s == label { 1f32 } else { 0.0 });
+        let labels: Vec<f32> = batch.labels.iter().flat_map(one_hot).collect();
+        Ok(Self {
+            features: Tensor::from_vec(features, (trees, FEATURES), &Device::Cpu)?,
+            labels: Tensor::from_vec(labels, (trees, species as usize), &Device::Cpu)?,
+        })
+    }
+}
+
+/// The shape of the network: inputs and outputs of each layer.
+pub struct Network(pub [[usize; 2]; 3]);
 
 impl Network {
-    pub fn new(classes: usize) -> Self {
-        Self {
-            dims: vec![[FEATURES, HIDDEN], [HIDDEN, HIDDEN], [HIDDEN, classes]],
-        }
-    }
-
-    pub fn layers(&self) -> usize {
-        self.dims.len()
+    pub fn new(species: usize) -> Self {
+        Self([[FEATURES, HIDDEN], [HIDDEN, HIDDEN], [HIDDEN, species]])
     }
 
     /// The parameters of layer `layer`, weights before biases, in the list of all.
     pub fn range(&self, layer: usize) -> Range<usize> {
         let size = |[inputs, outputs]: [usize; 2]| (inputs + 1) * outputs;
-        let start = self.dims[..layer].iter().map(|&d| size(d)).sum();
-        start..start + size(self.dims[layer])
-    }
-
-    /// Elements of each parameter.
-    pub fn sizes(&self) -> Vec<usize> {
-        let two = |&[inputs, outputs]: &[usize; 2]| [inputs * outputs, outputs];
-        self.dims.iter().flat_map(two).collect()
+        let start = self.0[..layer].iter().map(|&d| size(d)).sum();
+        start..start + size(self.0[layer])
     }
 
     /// Random weights, biases of 0.
     pub fn initial(&self, seed: u64) -> Vec<f32> {
         let mut random = Philox::new(seed, 9);
-        let mut params = Vec::new();
-        for &[inputs, outputs] in &self.dims {
+        let mut params = vec![0.0; self.range(2).end];
+        for (layer, [inputs, outputs]) in self.0.into_iter().enumerate() {
             let scale = (2.0 / inputs as f64).sqrt();
-            params.extend((0..inputs * outputs).map(|_| (scale * random.normal()) as f32));
-            params.resize(params.len() + outputs, 0.0);
+            let weights = &mut params[self.range(layer)][..inputs * outputs];
+            weights.fill_with(|| (scale * random.normal()) as f32);
         }
-        // What is kept is counted by the room in the lists.
-        params.shrink_to_fit();
         params
     }
 
-    /// Runs layer `layer` on its input, the last of `activations`, and adds its output, with ReLU except for the last
-    /// layer.
-    pub fn forward(&self, layer: usize, params: &[f32], activations: &mut Activations) {
-        let [inputs, outputs] = self.dims[layer];
+    fn weights(&self, layer: usize, params: &[f32]) -> Result<(Tensor, Tensor)> {
+        let [inputs, outputs] = self.0[layer];
         let (weights, biases) = params.split_at(inputs * outputs);
-        let mut out = Vec::new();
-        for row in activations[layer].chunks(inputs) {
-            let from = out.len();
-            out.extend_from_slice(biases);
-            for (x, weights) in row.iter().zip(weights.chunks(outputs)) {
-                let sums = out[from..].iter_mut();
-                sums.zip(weights).for_each(|(sum, w)| *sum += x * w);
-            }
-        }
-        if layer + 1 < self.layers() {
-            out.iter_mut().for_each(|v| *v = v.max(0.0));
-        }
-        activations.push(out);
+        let weights = Tensor::from_slice(weights, (outputs, inputs), &Device::Cpu)?;
+        Ok((weights, Tensor::new(biases, &Device::Cpu)?))
     }
 
-    /// Returns the gradients of the parameters of layer `layer`, and replaces `gradient`, that of the layer's output, by
-    /// that of its input.
+    /// The output of layer `layer` for the input `x`, with ReLU except for the last layer.
+    pub fn forward(&self, layer: usize, params: &[f32], x: &Tensor) -> Result<Tensor> {
+        let (weights, biases) = self.weights(layer, params)?;
+        let y = x.matmul(&weights.t()?)?.broadcast_add(&biases)?;
+        Ok(if layer < 2 { y.relu()? } else { y })
+    }
+
+    /// Returns the gradients of the parameters of layer `layer`, and replaces `gradient`, that of the layer's output `y`, by
+    /// that of its input `x`.
     pub fn backward(
         &self,
         layer: usize,
         params: &[f32],
-        activations: &Activations,
-        gradient: &mut Vec<f32>,
-    ) -> Vec<f32> {
-        let [inputs, outputs] = self.dims[layer];
-        let mut of_params = vec![0.0; params.len()];
-        let (of_weights, of_biases) = of_params.split_at_mut(inputs * outputs);
-        let mut of_input = Vec::with_capacity(activations[layer].len());
-        for (row, g) in activations[layer].chunks(inputs).zip(gradient.chunks(outputs)) {
-            of_biases.iter_mut().zip(g).for_each(|(sum, g)| *sum += g);
-            let weights = params.chunks(outputs).zip(of_weights.chunks_mut(outputs));
-            for (x, (weights, of_weights)) in row.iter().zip(weights) {
-                of_weights.iter_mut().zip(g).for_each(|(sum, g)| *sum += x * g);
-                // Behind a ReLU, an input of 0 has no gradient.
-                let passes = layer == 0 || *x > 0.0;
-                let sum: f32 = weights.iter().zip(g).map(|(w, g)| w * g).sum();
-                of_input.push(if passes { sum } else { 0.0 });
-            }
+        (x, y): (&Tensor, &Tensor),
+        gradient: &mut Tensor,
+    ) -> Result<Vec<f32>> {
+        if layer < 2 {
+            // Where a ReLU returned 0, no gradient passes.
+            *gradient = (&*gradient * y.gt(0f32)?.to_dtype(DType::F32)?)?;
         }
-        *gradient = of_input;
-        of_params
+        let of_weights = gradient.t()?.matmul(x)?.flatten_all()?.to_vec1()?;
+        let of_biases = gradient.sum(0)?.to_vec1()?;
+        *gradient = gradient.matmul(&self.weights(layer, params)?.0)?;
+        Ok([of_weights, of_biases].concat())
     }
 }
 
 /// Returns the mean cross-entropy of the logits, and its gradient.
-pub fn loss(logits: &[f32], labels: &[u32]) -> (f64, Vec<f32>) {
-    let (rows, classes) = (labels.len(), logits.len() / labels.len().max(1));
-    let (mut total, mut gradient) = (0.0, Vec::with_capacity(logits.len()));
-    for (row, &label) in logits.chunks(classes).zip(labels) {
-        let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let exp: Vec<f32> = row.iter().map(|v| (v - most).exp()).collect();
-        let sum: f32 = exp.iter().sum();
-        total += f64::from(sum.ln() + most - row[label as usize]);
-        let one = |i: usize| if i == label as usize { 1.0 } else { 0.0 };
-        gradient.extend(
-            exp.iter()
-                .enumerate()
-                .map(|(i, e)| (e / sum - one(i)) / rows as f32),
-        );
-    }
-    (total / rows as f64, gradient)
+pub fn loss(logits: &Tensor, labels: &Tensor) -> Result<(f64, Tensor)> {
+    let rows = labels.dim(0)? as f64;
+    let shifted = logits.broadcast_sub(&logits.max_keepdim(1)?)?;
+    let log_p = shifted.broadcast_sub(&shifted.exp()?.sum_keepdim(1)?.log()?)?;
+    let sum = (labels * &log_p)?.sum_all()?.to_scalar::<f32>()?;
+    Ok((-f64::from(sum) / rows, ((log_p.exp()? - labels)? / rows)?))
 }
