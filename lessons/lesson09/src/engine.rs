@@ -1,6 +1,6 @@
 //! 9.7: the engine's backward and step.
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use canopy::{precision::LossScale, shard::*};
 use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
@@ -59,22 +59,26 @@ impl OnRanks for Training {
         self.gradients_by_rank.len()
     }
 
-    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>> {
+    fn run(&self, answer: &Lesson09, end: &End, fails: Fails) -> Result<Facts> {
         let (mut params, mut updates) = (self.params.clone(), 0);
-        let scale = Scale(self.scale, rank.well("scaler.update").is_err());
+        let scale = Scale(self.scale, fails.well(end, "scaler.update").is_err());
         let mut state = EngineState::new(self.accumulation, Box::new(scale), self.clip)?;
         let (mut outcomes, mut norms, mut stepped) = (Vec::new(), Vec::new(), Vec::new());
         let (mut scales, mut left) = (Vec::new(), Vec::new());
-        for gradients in &self.gradients_by_rank[rank.rank()] {
+        for gradients in &self.gradients_by_rank[end.rank()] {
             let scale = state.scaler.scale() as f32;
             let scaled: Vec<f32> = gradients.iter().map(|g| g * scale).collect();
             if !scaled.is_empty() {
                 (answer.engine_backward)(&mut state, &scaled)?;
             }
-            let outcome = (answer.engine_step)(&mut state, rank, &mut params, &mut |w, g| {
+            if fails.well(end, "after reduce_scatter").is_err() {
+                (REFERENCE.reduce_gradients)(end, scaled)?;
+                bail!("no all_reduce follows");
+            }
+            let outcome = (answer.engine_step)(&mut state, end, &mut params, &mut |w, g| {
                 updates += 1;
                 w.iter_mut().zip(g).for_each(|(w, g)| *w -= 0.25 * g);
-                rank.well("update").map(drop)
+                fails.well(end, "update")
             })?;
             let (name, norm) = match outcome {
                 Outcome::Accumulating => ("Accumulating", 0.0),
@@ -89,14 +93,19 @@ impl OnRanks for Training {
             left.extend([state.gradients.len(), state.micro_batches]);
         }
         // Each is a list over the calls of `engine_step`.
-        let facts = || Facts::default().items("outcomes, and calls of update so far", &outcomes);
-        Ok(vec![
-            facts(),
-            facts().values("params", &stepped).values("loss scales", &scales),
-            facts().values("norms", &norms),
-            facts().values("loss scales", &scales),
-            facts().values("gradients and micro-batches left in the state", &left),
-        ])
+        Ok(Facts::default()
+            .items("outcomes, and calls of update so far", &outcomes)
+            .cause(
+                "Accumulate until there are `accumulation` micro-batches. Then take a step; or, if any rank's gradients or norm² are \
+                 not finite, all ranks skip it.",
+            )
+            .values("gradients and micro-batches left in the state", &left)
+            .cause("After a step, `state.gradients` is an empty list and `state.micro_batches` is 0.")
+            .values("params", &stepped)
+            .values("norms", &norms)
+            .cause("The norm is that of all ranks' mean gradients, unscaled and not yet clipped.")
+            .values("loss scales", &scales)
+            .cause("Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates."))
     }
 }
 
@@ -121,11 +130,12 @@ fn added(answer: &Lesson09, (accumulation, micro): (usize, Vec<Vec<f32>>)) -> Ve
     case.at_scale(1.0).same(facts(answer), facts(&REFERENCE))
 }
 
-/// Trainings without clipping, on ranks with even, uneven and empty chunks.
+/// Trainings without clipping, on ranks with even, uneven and empty chunks, and before any micro-batch.
 fn unclipped(d: &mut Draw) -> Vec<Training> {
     let shapes = [(1, 3), (2, 4), (3, 7), (4, 10), (4, 3)];
     let mut runs: Vec<Training> = shapes.map(|(world, length)| run(d, world, length, [1, 1])).into();
-    runs.extend(shapes.map(|(world, length)| run(d, world, length, [2, 2]).with(|r| r.scale = 65536.0)));
+    runs.extend(shapes.map(|(world, length)| run(d, world, length, [3, 2]).with(|r| r.scale = 65536.0)));
+    runs.extend([1, 2].map(|world| run(d, world, 0, [1, 1])));
     runs
 }
 
@@ -154,14 +164,12 @@ fn overflowing(d: &mut Draw) -> Vec<Training> {
         runs.push(run(d, world, 3 * world, [3, 1]).with(|r| r.gradients_by_rank[rank][1][index] = value));
     }
     for (one, other) in [(inf, -inf), (3e38, 3e38)] {
+        let mut run = run(d, 2, 4, [2, 1]);
         // The scale is 1 in the second step.
-        runs.push(run(d, 2, 4, [2, 1]).with(|r| {
-            (
-                r.scale,
-                r.gradients_by_rank[0][1][1],
-                r.gradients_by_rank[1][1][1],
-            ) = (0.5, one, other);
-        }));
+        run.scale = 0.5;
+        run.gradients_by_rank[0][1][1] = one;
+        run.gradients_by_rank[1][1][1] = other;
+        runs.push(run);
     }
     runs
 }
@@ -173,32 +181,12 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
             |d| [(1, 1), (3, 3), (3, 2), (5, 5)].map(|(accumulation, count)| (accumulation, lists(d, count, 3))).into();
     }
     by results {
-        waits_until_the_step_is_complete: "`Outcome::Accumulating` before the last micro-batch",
-            "Take a step when `state.micro_batches` is `state.accumulation`; afterwards it is 0 again." => |d| {
-            let shapes = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 2)];
-            let mut runs = shapes.map(|(world, steps)| run(d, world, 2 * world, [steps, 3])).to_vec();
-            // Before any micro-batch.
-            runs.extend([1, 2].map(|world| run(d, world, 0, [1, 1])));
-            part(0, runs)
-        };
-        updates_the_scale_once: "`state.scaler.update(found_inf)` once at the end",
-            "Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates." =>
-            |d| part(3, [1, 2, 3].map(|world| run(d, world, 2 * world, [3, 2])));
-        starts_the_next_step_empty: "is then empty",
-            "After a step, `state.gradients` is an empty list and `state.micro_batches` is 0." =>
-            |d| part(4, [1, 2, 3].map(|world| run(d, world, 2 * world, [1, 2])));
         steps_by_the_unscaled_mean: "divided by `state.scaler.scale()`",
-            "Divide the sum by the ranks, and by the scale before its update; gather what `update` changed." =>
-            |d| part(1, unclipped(d));
-        returns_the_norm: "the norm before clipping",
-            "The norm is the root of the sum of all squares, of all ranks' unscaled gradients before clipping." =>
-            |d| part(2, [unclipped(d), clipped(d)].concat());
+            "Divide the sum by the ranks, and by the scale before its update; gather what `update` changed." => unclipped;
         clips_by_the_norm_of_all_gradients: "g ← g·clip/norm if norm > `state.clip` > 0",
-            "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." =>
-            |d| part(1, clipped(d));
+            "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
         skips_on_every_rank: "no rank calls `update`",
-            "If any rank's chunk is not finite, all skip, update the scale, and start the next step empty." =>
-            |d| part(1, overflowing(d));
+            "If any rank's chunk is not finite, all skip, update the scale, and start the next step empty." => overflowing;
     }
     by calls {
         sends_little_more_than_stage_2: "by one all-reduce of one or two numbers",
@@ -218,8 +206,8 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     by errors {
         passes_on_errors_of_the_step: "the error of any call",
             "Pass on the error of each call with `?`: of the three collectives, of `update` and of the scaler." =>
-            |d| ["reduce_scatter", "all_reduce", "all_gather", "update", "scaler.update"]
-                .map(|fails| (run(d, 2, 4, [1, 1]), fails)).into();
+            |d| [("update", 0), ("scaler.update", 0), ("start", 1), ("after reduce_scatter", 1), ("update", 1)]
+                .map(|(call, rank)| (run(d, 2, 4, [1, 1]), call, rank)).into();
     }
 };
 
@@ -230,11 +218,7 @@ pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.7" [engine_step, engin
     4 "A step is taken after every micro-batch; wait until there are `accumulation` of them.";
     5 "The gradients are still multiplied by the loss scale.";
     6 "The gradients are summed over the ranks; divide them by the number of ranks.";
-    7 "The norm is the sum of the squares: its square root is missing.";
-    8 "The norm is that of the rank's own chunk; it is that of all chunks together.";
-    9 "Gradients shorter than `clip` are made longer; clipping only shortens.";
-    10 "`clip` 0 means that nothing is clipped; here all gradients become 0.";
-    11 "Each rank decides by its own chunk whether to skip; one that steps waits for the others in the all-gather.";
-    12 "A step is taken although a gradient is infinite or NaN: the parameters become NaN.";
-    13 "The scale is updated only after a skipped step; it must also hear of good steps, to grow again.";
+    7 "The norm is that of the rank's own chunk; it is that of all chunks together.";
+    8 "Each rank decides by its own chunk whether to skip; one that steps waits for the others in the all-gather.";
+    9 "The scale is updated only after a skipped step; it must also hear of good steps, to grow again.";
 };

@@ -17,14 +17,16 @@ impl OnRanks for GradientsByRank {
         self.0.len()
     }
 
-    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>> {
-        let mine = (answer.reduce_gradients)(rank, self.0[rank.rank()].clone())?;
-        let wasteful = mine.capacity() > 2 * mine.len();
-        let room = Facts::default().items(
-            "whether the list has room for more than twice its chunk",
-            [wasteful],
-        );
-        Ok(vec![Facts::default().values("result", &mine), room])
+    fn run(&self, answer: &Lesson09, end: &End, _: Fails) -> Result<Facts> {
+        let mine = (answer.reduce_gradients)(end, self.0[end.rank()].clone())?;
+        let wasteful = mine.capacity() > 2 * mine.len() + 8;
+        Ok(Facts::default()
+            .values("result", &mine)
+            .items(
+                "whether the list has room for more than twice its chunk",
+                [wasteful],
+            )
+            .cause("Return a new list, as long as the chunk: `truncate`, `drain` and `clear` free nothing."))
     }
 }
 
@@ -32,13 +34,10 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     by results {
         returns_its_chunk_of_the_mean: "this rank's `chunk` of the mean over the ranks",
             "Return this rank's chunk of the sum, divided by the number of ranks, once." =>
-            |d| part(0, [1, 3, 2, d.whole(4, 9)].map(|world| drawn(d, world, 3 * world)));
+            |d| [(1, 3), (3, 9), (2, 6), (4, 1200), (5, 10)].map(|(world, n)| drawn(d, world, n)).into();
         accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",
             "`mine` is as long as `chunk(length, rank, p)`, also an empty one; every rank makes the same call." =>
-            |d| part(0, [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)));
-        frees_the_whole_list: "little more memory",
-            "Return a new list, as long as the chunk: `truncate`, `drain` and `clear` free nothing." =>
-            |d| part(1, [drawn(d, 4, 1200)]);
+            |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
     }
     by calls {
         sends_only_a_reduce_scatter: "sends nothing else",
@@ -47,16 +46,13 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     }
     by errors {
         passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
-            |d| vec![(drawn(d, 2, 4), "reduce_scatter")];
+            |d| vec![(drawn(d, 2, 4), "start", 1)];
     }
 };
 
 pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.3" reduce_gradients;
     1 "This is the sum over the ranks: divide it by their number.";
-    2 "The sum is divided by the length of the chunk; divide it by the number of ranks.";
-    3 "The gradients are divided twice.";
-    4 "These are this rank's own gradients: nothing is summed over the ranks.";
-    5 "An all-reduce sends twice as much: most of its result is thrown away here.";
-    6 "The chunk has length/p numbers, rounded down; its length is that of `chunk`.";
-    7 "A rank with an empty chunk makes no call, and the others wait for it: every rank makes the same calls.";
+    2 "These are this rank's own gradients: nothing is summed over the ranks.";
+    3 "An all-reduce sends twice as much: most of its result is thrown away here.";
+    4 "A rank with an empty chunk makes no call, and the others wait for it: every rank makes the same calls.";
 };

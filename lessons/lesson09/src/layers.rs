@@ -34,92 +34,83 @@ impl OnRanks for Pass {
         self.gradients_by_rank.len()
     }
 
-    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>> {
+    fn run(&self, answer: &Lesson09, end: &End, fails: Fails) -> Result<Facts> {
         let memory = Memory::default();
-        let own = |params: &Vec<f32>| Sharded::new(params, rank.rank(), self.world());
+        let own = |params: &Vec<f32>| Sharded::new(params, end.rank(), self.world());
         let layers: Vec<Sharded> = self.params.iter().map(own).collect();
         let (mut calls, mut gathered, mut live) = (Vec::new(), Vec::new(), Vec::new());
         let mut work = |index: usize, params: &[f32]| {
             calls.push((index, params.len()));
             gathered.extend_from_slice(params);
             live.push(memory.live());
-            rank.well("work")?;
-            Ok(self.gradients_by_rank[rank.rank()][index].clone())
+            fails.well(end, "work")?;
+            Ok(self.gradients_by_rank[end.rank()][index].clone())
         };
         let mut means = Vec::new();
         if self.backward {
-            means = (answer.backward_sharded)(rank, &layers, &memory, &mut work)?;
+            means = (answer.backward_sharded)(end, &layers, &memory, &mut work)?;
         } else {
             let work = &mut |index: usize, params: &[f32]| work(index, params).map(drop);
-            (answer.forward_sharded)(rank, &layers, &memory, work)?;
+            (answer.forward_sharded)(end, &layers, &memory, work)?;
         }
-        let uses = Facts::default().items("index and number of parameters in each call of work", calls);
-        let reduced = Facts::default().items("length of each layer's result", means.iter().map(Vec::len));
-        let held = Facts::default().values("numbers in buffers during each call of work", &live);
-        let held = held.values("numbers in buffers at once, at most", memory.peak());
-        Ok(vec![
-            uses.values("all parameters that work got", &gathered),
-            reduced.values("all gradients", &means.concat()),
-            held.values("numbers in buffers after the pass", memory.live()),
-        ])
+        let at = "Reduce what `work` returns as 9.3 does, and store the result at the layer's own index.";
+        let one =
+            "Get the buffer of a layer from `memory` when it is its turn, and drop it before the next one.";
+        Ok(Facts::default()
+            .items("index and number of parameters in each call of work", calls)
+            .values("all parameters that work got", &gathered)
+            .items("length of each layer's result", means.iter().map(Vec::len))
+            .cause(at)
+            .values("all gradients", &means.concat())
+            .cause(at)
+            .values("numbers in buffers during each call of work", &live)
+            .cause(one)
+            .values(
+                "numbers in buffers at most, and after the pass",
+                &vec![memory.peak(), memory.live()],
+            )
+            .cause(one))
     }
 }
 
-/// Models that their ranks divide.
-fn even(d: &mut Draw, backward: bool) -> Vec<Pass> {
-    let mut all = vec![drawn(d, backward, 1, &[2, 3, 4])];
-    for world in [2, 3, 4] {
-        let sizes = [(); 4].map(|()| world * d.whole(1, 3));
-        all.push(drawn(d, backward, world, &sizes));
-    }
+/// Models that their ranks divide, then models with layers that have fewer parameters than ranks, or none.
+fn models(d: &mut Draw, backward: bool) -> Vec<Pass> {
+    let even = [1, 2, 3, 4].map(|world| (world, [(); 4].map(|()| world * d.whole(1, 3))));
+    let uneven = [(4, [5, 3, 0, 1]), (3, [0, 7, 2, 4]), (2, [1, 0, 0, 5])];
+    let all = even.into_iter().chain(uneven);
+    let mut all: Vec<Pass> = all
+        .map(|(world, sizes)| drawn(d, backward, world, &sizes))
+        .collect();
+    all.push(drawn(d, backward, 2, &[]));
     all
-}
-
-/// Layers with fewer parameters than ranks, and without any.
-fn uneven(d: &mut Draw, backward: bool) -> Vec<Pass> {
-    let models = [(4, [5, 3, 0, 1]), (3, [0, 7, 2, 4]), (2, [1, 0, 0, 5])];
-    let all = models.map(|(world, sizes)| drawn(d, backward, world, &sizes));
-    all.into_iter().chain([drawn(d, backward, 2, &[])]).collect()
 }
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
     by results {
         forward_uses_each_layer_in_order: "from the first to the last",
-            "For each layer, from the first on: gather its parameters into the buffer, then call `work` with both." =>
-            |d| part(0, even(d, FORWARD));
+            "For each layer, also an empty one, from the first on: gather its parameters into the buffer, then call `work` with both." =>
+            |d| models(d, FORWARD);
         backward_runs_from_the_last_layer: "from the last to the first",
-            "For each layer, from the last on: gather its parameters again, then call `work` with its own index." =>
-            |d| part(0, even(d, BACKWARD));
-        accepts_short_and_empty_layers: "also an empty one",
-            "Gather and use each layer on each rank, also if the rank has nothing of it or it is empty." =>
-            |d| part(0, [uneven(d, FORWARD), uneven(d, BACKWARD)].concat());
-        returns_mean_gradients_in_the_order_of_the_layers: "in the order of `layers`",
-            "Reduce what `work` returns as 9.3 does, and store the result at the layer's own index." =>
-            |d| part(1, [even(d, BACKWARD), uneven(d, BACKWARD)].concat());
-        holds_one_layer_at_a_time: "never buffers of two layers",
-            "Get the buffer of a layer from `memory` when it is its turn, and drop it before the next one." =>
-            |d| part(2, [even(d, FORWARD), even(d, BACKWARD)].concat());
+            "For each layer, also an empty one, from the last on: gather its parameters again, then call `work` with its own index." =>
+            |d| models(d, BACKWARD);
     }
     by calls {
         sends_three_times_a_part: "as `reduce_gradients` does",
             "A layer has one all-gather in each pass and one reduce-scatter after its `work`; send nothing else." =>
-            |d| [even(d, FORWARD), even(d, BACKWARD)].concat();
+            |d| [models(d, FORWARD), models(d, BACKWARD)].concat();
     }
     by errors {
         returns_errors: "the error of any call",
             "Pass on the error of each call with `?`, in both passes: of the collectives and of `work`." => |d| [
-                (FORWARD, "all_gather"), (BACKWARD, "all_gather"), (BACKWARD, "reduce_scatter"),
-                (FORWARD, "work"), (BACKWARD, "work"),
-            ].map(|(backward, fails)| (drawn(d, backward, 2, &[4]), fails)).into();
+                (FORWARD, "work", 0), (BACKWARD, "work", 0), (FORWARD, "start", 1), (BACKWARD, "start", 1), (BACKWARD, "work", 1),
+            ].map(|(backward, call, rank)| (drawn(d, backward, 2, &[4]), call, rank)).into();
     }
 };
 
 pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.4" [forward_sharded, backward_sharded];
     1 "`work` gets this rank's chunk only: gather the layer first.";
     2 "The backward pass goes from the first layer to the last; gradients come from the last to the first.";
-    3 "The layers are counted from the end: the last one has index 0. Reverse after `enumerate`.";
-    4 "The results are in the order of the backward pass, last layer first.";
-    5 "The gradients are sums over the ranks: divide them by the number of ranks.";
-    6 "The gradients are reduced by an all-reduce, which sends twice as much as a reduce-scatter.";
-    7 "A rank that has no parameters of a layer skips it, and the others wait: every rank makes the same calls.";
+    3 "The results are in the order of the backward pass, last layer first.";
+    4 "The gradients are sums over the ranks: divide them by the number of ranks.";
+    5 "A rank that has no parameters of a layer skips it, and the others wait: every rank makes the same calls.";
 };

@@ -6,7 +6,6 @@ mod count;
 mod engine;
 mod gradients;
 mod layers;
-mod rank;
 mod ranks;
 mod right;
 mod slices;

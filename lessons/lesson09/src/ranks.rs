@@ -2,20 +2,34 @@
 
 use std::fmt::Debug;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 pub use canopy::parallel::Link;
 use grader::{Draw, Facts, Finding, Verdict, given};
-use kit::{Call, End, Failed, Operation, Ran, on_ranks};
+pub use kit::End;
+use kit::{Call, Failed, Operation, Ran, on_ranks};
 
-pub use crate::rank::Rank;
 use crate::{Lesson09, REFERENCE};
 
 /// An input on ranks, whose fields are shown to the student.
 pub trait OnRanks: Clone + Debug + Send + Sync + 'static {
     fn world(&self) -> usize;
 
-    /// What `answer` does on a rank: the facts that checks compare, each some of them.
-    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>>;
+    /// What `answer` does on a rank, where one call may fail.
+    fn run(&self, answer: &Lesson09, end: &End, fails: Fails) -> Result<Facts>;
+}
+
+const NONE: Fails = Fails("", 0);
+
+/// The call that returns an error, and on which rank. On rank 1, the collective that follows on rank 0 returns an error, too.
+#[derive(Clone, Copy)]
+pub struct Fails(pub &'static str, pub usize);
+
+impl Fails {
+    /// The error of `call`, if it fails on this rank.
+    pub fn well(self, end: &End, call: &str) -> Result<()> {
+        ensure!(self.0 != call || self.1 != end.rank(), "the error of {call}");
+        Ok(())
+    }
 }
 
 /// Numbers of each rank.
@@ -27,10 +41,11 @@ fn text<I: OnRanks>(rank: usize, input: &I) -> String {
     format!("rank {rank} of {}, {input:?}", input.world())
 }
 
-fn ran<I: OnRanks>(answer: &Lesson09, input: &I, fails: &'static str) -> Ran<Vec<Facts>> {
+fn ran<I: OnRanks>(answer: &Lesson09, input: &I, fails: Fails) -> Ran<Facts> {
     let (answer, theirs) = (*answer, input.clone());
     let ran = on_ranks(input.world(), move |end: &End| {
-        theirs.run(&answer, &Rank(end, fails))
+        fails.well(end, "start")?;
+        theirs.run(&answer, end, fails)
     });
     for result in &ran.ranks {
         if let Err(Failed::Panic(message, _)) = result
@@ -43,21 +58,15 @@ fn ran<I: OnRanks>(answer: &Lesson09, input: &I, fails: &'static str) -> Ran<Vec
     ran
 }
 
-/// Inputs of which the facts at `part` are compared.
-pub fn part<I>(part: usize, inputs: impl IntoIterator<Item = I>) -> Vec<(usize, I)> {
-    inputs.into_iter().map(|input| (part, input)).collect()
-}
-
-/// Compares the facts of each rank at `part`.
-pub fn results<I: OnRanks>(answer: &Lesson09, (part, input): (usize, I)) -> Verdict {
+/// Compares the facts of each rank.
+pub fn results<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
     let [got, expected] = both(answer, &input)?.map(|ran| ran.ranks.into_iter().flatten());
-    (0..)
-        .zip(got.zip(expected))
-        .try_for_each(|(rank, (mut got, mut expected))| {
-            // The numbers are about 1, and differences of them contain their rounding.
-            let case = given(text(rank, &input)).at_scale(1.0);
-            case.same(got.swap_remove(part), expected.swap_remove(part))
-        })
+    for (rank, (got, expected)) in got.zip(expected).enumerate() {
+        // The numbers are about 1, and differences of them contain their rounding.
+        let case = given(text(rank, &input)).at_scale(1.0);
+        case.same(got, expected)?;
+    }
+    Ok(())
 }
 
 /// Compares the calls and the messages of each rank.
@@ -68,11 +77,11 @@ pub fn calls<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
 }
 
 /// The answer's run, in which every rank has finished, and canopy's.
-fn both<I: OnRanks>(answer: &Lesson09, input: &I) -> Result<[Ran<Vec<Facts>>; 2], Finding> {
+fn both<I: OnRanks>(answer: &Lesson09, input: &I) -> Result<[Ran<Facts>; 2], Finding> {
     given(text(0, input));
-    let got = ran(answer, input, "");
+    let got = ran(answer, input, NONE);
     got.all_well(&text(0, input))?;
-    Ok([got, ran(&REFERENCE, input, "")])
+    Ok([got, ran(&REFERENCE, input, NONE)])
 }
 
 fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
@@ -91,10 +100,10 @@ fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
 }
 
 /// Tests that rank 0 ends with an error if a call fails. Before that, compares the calls without it.
-pub fn errors<I: OnRanks>(answer: &Lesson09, (input, fails): (I, &'static str)) -> Verdict {
+pub fn errors<I: OnRanks>(answer: &Lesson09, (input, call, rank): (I, &'static str, usize)) -> Verdict {
     calls(answer, input.clone())?;
-    let case = given(format!("{fails} returns an error, {}", text(0, &input)));
-    let result = &ran(answer, &input, fails).ranks[0];
+    let case = given(format!("an error on rank {rank}: {call}, {}", text(0, &input)));
+    let result = &ran(answer, &input, Fails(call, rank)).ranks[0];
     let error = matches!(result, Err(Failed::Message(_) | Failed::Error(_)));
     case.require("result", error, "no error, or a panic")
 }

@@ -26,8 +26,8 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.1";
             |_| vec![(vec![5, 1, 1, 1], 0, 2), (vec![6], 0, 2), (vec![6], 1, 2), (vec![5, 3], 0, 2), (vec![9], 1, 3)];
         counts_from_the_start_of_each_parameter: "counts from the parameter's own first element",
             "Start and end of a range count from its parameter's first element: subtract its position." => |d| {
-            let (a, b) = (d.whole(2, 9), d.whole(10, 30));
-            vec![(vec![5, 3], 1, 2), (vec![a, 2 * b], 1, 2)]
+            let (a, b) = (d.whole(1, 5), d.whole(10, 30));
+            vec![(vec![5, 3], 1, 2), (vec![2 * a, 2 * b], 1, 2)]
         };
         returns_one_part_for_each_parameter: "one part for each parameter that the chunk touches",
             "Return exactly one part for each parameter that the chunk touches." => |d| {
@@ -60,8 +60,6 @@ pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.1" slices_of_rank;
     2 "Whole parameters are dealt out in turn: a large one makes its rank keep most of the model.";
     3 "The ranges are positions in the list of all parameters; subtract the position at which the parameter starts.";
     4 "Each range is start and length; a range in Rust is start and end.";
-    5 "A range begins at 0 although the rank before has the beginning: count from the parameter's first element.";
-    6 "The chunks have total/p elements, rounded down, and the rest is not shared out as by `chunk`.";
-    7 "There is one part only; a chunk may touch several parameters.";
-    8 "The position does not advance past a parameter that the chunk does not touch; later ones are then misplaced.";
+    5 "There is one part only; a chunk may touch several parameters.";
+    6 "The position does not advance past a parameter that the chunk does not touch; later ones are then misplaced.";
 };

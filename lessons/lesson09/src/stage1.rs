@@ -27,12 +27,12 @@ impl OnRanks for MomentumSteps {
         self.gradients_by_rank.len()
     }
 
-    fn run(&self, answer: &Lesson09, rank: &Rank) -> Result<Vec<Facts>> {
+    fn run(&self, answer: &Lesson09, end: &End, fails: Fails) -> Result<Facts> {
         let (mut params, mut gradients, mut velocity) = (self.params.clone(), Vec::new(), Vec::new());
         let (mut lengths, mut own_params, mut own_gradients) = (Vec::new(), Vec::new(), Vec::new());
-        for step in &self.gradients_by_rank[rank.rank()] {
+        for step in &self.gradients_by_rank[end.rank()] {
             gradients = step.clone();
-            (answer.stage1_step)(rank, &mut params, &mut gradients, &mut |w, g| {
+            (answer.stage1_step)(end, &mut params, &mut gradients, &mut |w, g| {
                 lengths.push(w.len());
                 own_params.extend_from_slice(w);
                 own_gradients.extend_from_slice(g);
@@ -41,7 +41,7 @@ impl OnRanks for MomentumSteps {
                     *v = 0.5 * *v + g;
                     *w -= 0.25 * *v;
                 }
-                rank.well("update").map(drop)
+                fails.well(end, "update")
             })?;
         }
         // Without parameters, `update` may be left out.
@@ -49,9 +49,7 @@ impl OnRanks for MomentumSteps {
         let given = Facts::default().items("number of parameters in each call of update", lengths);
         let given = given.values("parameters given to update", &own_params);
         let given = given.values("gradients given to update", &own_gradients);
-        Ok(vec![
-            given.values("params", &params).values("gradients", &gradients),
-        ])
+        Ok(given.values("params", &params).values("gradients", &gradients))
     }
 }
 
@@ -59,13 +57,13 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
     by results {
         steps_by_the_mean_gradient: "the mean over the ranks",
             "Average all gradients, call `update` once with the own chunk of both lists, and gather what it changed." =>
-            |d| part(0, [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)));
+            |d| [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)).into();
         keeps_optimizer_state_by_part: "the same chunk in every step",
             "`update` keeps state for its parameters: it gets the same chunk in every step, and nothing else." =>
-            |d| part(0, [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)));
+            |d| [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)).into();
         accepts_uneven_and_empty_parts: "Chunks may be uneven or empty",
             "The own part is `chunk(length, rank, p)`, also an empty one; every rank makes the same calls." =>
-            |d| part(0, [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)));
+            |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
     }
     by calls {
         sends_one_all_reduce_and_one_all_gather: "sends nothing else",
@@ -75,7 +73,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
     by errors {
         passes_on_errors: "the error of any call",
             "Pass on the error of each call with `?`: of both collectives and of `update`." =>
-            |d| ["all_reduce", "all_gather", "update"].map(|fails| (steps(d, (2, 4), 1), fails)).into();
+            |d| [("update", 0), ("start", 1), ("update", 1)].map(|(call, rank)| (steps(d, (2, 4), 1), call, rank)).into();
     }
 };
 
@@ -85,7 +83,5 @@ pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.2" stage1_step;
     3 "The new parameters are not gathered: each rank has only its own part of them.";
     4 "The parameters are as before: `update` changes a copy of the part, which must also be gathered.";
     5 "Every rank updates all parameters: the optimizer keeps all of its state on each, as without ZeRO.";
-    6 "`update` gets the gradients of all parameters; it needs those of the part.";
-    7 "The parts have length/p numbers, rounded down: use `chunk`, as the all-gather does.";
-    8 "A rank with an empty part returns before the all-gather: every rank makes the same calls.";
+    6 "A rank with an empty part returns before the all-gather: every rank makes the same calls.";
 };
