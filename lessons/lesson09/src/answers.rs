@@ -60,15 +60,14 @@ pub fn stage1_step<const M: u8>(
     let own = chunk(params.len(), collective.rank(), p);
     match M {
         3 => return update(&mut params[own.clone()], &gradients[own]),
-        4 => update(&mut params[own.clone()].to_vec(), &gradients[own.clone()])?,
-        5 => update(params, gradients)?,
-        6 if own.is_empty() => return Ok(()),
+        4 => {
+            update(params, gradients)?;
+            return collective.all_gather(&params[own].to_vec(), params);
+        }
+        5 if own.is_empty() => return Ok(()),
         _ => {}
     }
     let mut mine = params[own.clone()].to_vec();
-    if matches!(M, 4 | 5) {
-        return collective.all_gather(&mine, params);
-    }
     update(&mut mine, &gradients[own])?;
     collective.all_gather(&mine, params)
 }
@@ -231,12 +230,12 @@ pub fn engine_step<const M: u8>(
     }
     state.micro_batches = 0;
     let mut mine = reduce_gradients::<0>(collective, std::mem::take(&mut state.gradients))?;
-    let factor = match M {
-        5 => state.scaler.scale(),
-        6 => collective.world_size() as f64,
-        _ => 1.0,
-    };
-    multiply(&mut mine, factor as f32);
+    if M == 5 {
+        multiply(&mut mine, state.scaler.scale() as f32);
+    }
+    if M == 6 {
+        multiply(&mut mine, collective.world_size() as f32);
+    }
     let mut squares = 0.0;
     for g in &mut mine {
         *g /= state.scaler.scale() as f32;
@@ -246,11 +245,8 @@ pub fn engine_step<const M: u8>(
     collective.all_reduce(&mut sum)?;
     let norm = f64::from(sum[0]).sqrt();
     let found_inf = !norm.is_finite();
-    let (norm, found_inf) = match M {
-        7 => (squares.sqrt(), found_inf),
-        8 => (norm, !squares.is_finite()),
-        _ => (norm, found_inf),
-    };
+    let norm = if M == 7 { squares.sqrt() } else { norm };
+    let found_inf = if M == 8 { !squares.is_finite() } else { found_inf };
     if !found_inf {
         if state.clip > 0.0 && norm > state.clip {
             multiply(&mut mine, (state.clip / norm) as f32);

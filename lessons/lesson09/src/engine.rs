@@ -1,6 +1,6 @@
 //! 9.7: the engine's backward and step.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use canopy::{precision::LossScale, shard::*};
 use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
@@ -59,9 +59,9 @@ impl OnRanks for Training {
         self.gradients_by_rank.len()
     }
 
-    fn run(&self, answer: &Lesson09, end: &End, fails: Fails) -> Result<Facts> {
+    fn run(&self, answer: &Lesson09, end: &End, fails: &str) -> Result<Facts> {
         let (mut params, mut updates) = (self.params.clone(), 0);
-        let scale = Scale(self.scale, fails.well(end, "scaler.update").is_err());
+        let scale = Scale(self.scale, fails == "scaler.update");
         let mut state = EngineState::new(self.accumulation, Box::new(scale), self.clip)?;
         let (mut outcomes, mut norms, mut stepped) = (Vec::new(), Vec::new(), Vec::new());
         let (mut scales, mut left) = (Vec::new(), Vec::new());
@@ -71,14 +71,10 @@ impl OnRanks for Training {
             if !scaled.is_empty() {
                 (answer.engine_backward)(&mut state, &scaled)?;
             }
-            if fails.well(end, "after reduce_scatter").is_err() {
-                (REFERENCE.reduce_gradients)(end, scaled)?;
-                bail!("no all_reduce follows");
-            }
             let outcome = (answer.engine_step)(&mut state, end, &mut params, &mut |w, g| {
                 updates += 1;
                 w.iter_mut().zip(g).for_each(|(w, g)| *w -= 0.25 * g);
-                fails.well(end, "update")
+                well(fails, "update")
             })?;
             let (name, norm) = match outcome {
                 Outcome::Accumulating => ("Accumulating", 0.0),
@@ -101,11 +97,11 @@ impl OnRanks for Training {
             )
             .values("gradients and micro-batches left in the state", &left)
             .cause("After a step, `state.gradients` is an empty list and `state.micro_batches` is 0.")
+            .values("loss scales", &scales)
+            .cause("Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates.")
             .values("params", &stepped)
             .values("norms", &norms)
-            .cause("The norm is that of all ranks' mean gradients, unscaled and not yet clipped.")
-            .values("loss scales", &scales)
-            .cause("Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates."))
+            .cause("The norm is the root of the sum of squares of all ranks' mean gradients, unscaled and not yet clipped."))
     }
 }
 
@@ -134,7 +130,7 @@ fn added(answer: &Lesson09, (accumulation, micro): (usize, Vec<Vec<f32>>)) -> Ve
 fn unclipped(d: &mut Draw) -> Vec<Training> {
     let shapes = [(1, 3), (2, 4), (3, 7), (4, 10), (4, 3)];
     let mut runs: Vec<Training> = shapes.map(|(world, length)| run(d, world, length, [1, 1])).into();
-    runs.extend(shapes.map(|(world, length)| run(d, world, length, [3, 2]).with(|r| r.scale = 65536.0)));
+    runs.extend(shapes.map(|(world, length)| run(d, world, length, [2, 3]).with(|r| r.scale = 65536.0)));
     runs.extend([1, 2].map(|world| run(d, world, 0, [1, 1])));
     runs
 }
@@ -182,7 +178,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     }
     by results {
         steps_by_the_unscaled_mean: "divided by `state.scaler.scale()`",
-            "Divide the sum by the ranks, and by the scale before its update; gather what `update` changed." => unclipped;
+            "Divide the sum by the ranks, and by the scale before its update; `clip` 0 clips nothing; gather what `update` changed." => unclipped;
         clips_by_the_norm_of_all_gradients: "g ← g·clip/norm if norm > `state.clip` > 0",
             "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
         skips_on_every_rank: "no rank calls `update`",
@@ -206,8 +202,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     by errors {
         passes_on_errors_of_the_step: "the error of any call",
             "Pass on the error of each call with `?`: of the three collectives, of `update` and of the scaler." =>
-            |d| [("update", 0), ("scaler.update", 0), ("start", 1), ("after reduce_scatter", 1), ("update", 1)]
-                .map(|(call, rank)| (run(d, 2, 4, [1, 1]), call, rank)).into();
+            |d| ["collective", "update", "scaler.update"].map(|fails| (run(d, 2, 4, [1, 1]), fails)).into();
     }
 };
 

@@ -17,7 +17,7 @@ impl OnRanks for GradientsByRank {
         self.0.len()
     }
 
-    fn run(&self, answer: &Lesson09, end: &End, _: Fails) -> Result<Facts> {
+    fn run(&self, answer: &Lesson09, end: &End, _: &str) -> Result<Facts> {
         let mine = (answer.reduce_gradients)(end, self.0[end.rank()].clone())?;
         let wasteful = mine.capacity() > 2 * mine.len() + 8;
         Ok(Facts::default()
@@ -46,7 +46,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     }
     by errors {
         passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
-            |d| vec![(drawn(d, 2, 4), "start", 1)];
+            |d| vec![(drawn(d, 2, 4), "collective")];
     }
 };
 
