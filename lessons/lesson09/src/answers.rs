@@ -62,7 +62,8 @@ pub fn stage1_step<const M: u8>(
         3 => return update(&mut params[own.clone()], &gradients[own]),
         4 => {
             update(params, gradients)?;
-            return collective.all_gather(&params[own].to_vec(), params);
+            let mine = params[own].to_vec();
+            return collective.all_gather(&mine, params);
         }
         5 if own.is_empty() => return Ok(()),
         _ => {}

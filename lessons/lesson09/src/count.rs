@@ -1,7 +1,7 @@
 //! 9.5: memory and traffic by stage.
 
 use canopy::{precision::BytesPerParameter, shard::Stage};
-use grader::{Check, Draw, Mistake, Verdict, given, mistakes, rows};
+use grader::{Check, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{Lesson09, REFERENCE, answers};
 
@@ -15,12 +15,6 @@ const EACH: BytesPerParameter = BytesPerParameter {
     gradient: 307,
     optimizer: 3011,
 };
-
-/// Parameters that the ranks share evenly, and the ranks.
-fn even(d: &mut Draw) -> (u64, u64) {
-    let ranks = d.whole(3, 9) as u64;
-    (ranks * d.whole(10, 99) as u64, ranks)
-}
 
 /// Each number of parameters and ranks at each of the stages.
 fn at(stages: &[Stage], counts: &[(u64, u64)]) -> Vec<Input> {
@@ -49,7 +43,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
         };
         shares_more_with_each_stage: "Stage 1 shares the optimizer's state",
             "Master weights and optimizer are shared from stage 1 on, gradients from 2 on, weights at 3." =>
-            |d| at(&Stage::ALL[1..], &[even(d)]);
+            |d| at(&Stage::ALL[1..], &[(7 * d.whole(10, 99) as u64, 7)]);
         rounds_shares_up: "rounded up", "Divide `parameters` by `ranks`, round up, then multiply by the bytes." =>
             |_| at(&Stage::ALL[1..], &[(10, 4), (9, 2), (3, 8), (0, 4)]);
         // The last two have shares that f64 and f32 cannot hold exactly.
@@ -61,9 +55,9 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
     by sent {
         counts_two_passes: "have one of each",
             "Up to stage 2: two passes, in each of which a rank sends (`ranks` − 1) chunks. Count its numbers." =>
-            |d| at(&Stage::ALL[..3], &[(12, 3), even(d)]);
+            |d| at(&Stage::ALL[..3], &[(12, 3), (7 * d.whole(10, 99) as u64, 7)]);
         gathers_once_more_in_stage_3: "gathers once more", "Stage 3: two all-gathers, a reduce-scatter." =>
-            |d| at(&Stage::ALL[3..], &[(12, 3), even(d)]);
+            |d| at(&Stage::ALL[3..], &[(12, 3), (7 * d.whole(10, 99) as u64, 7)]);
         // The last one has more than 32 bits.
         rounds_chunks_up: "rounded up", "Divide by `ranks` and round up first; then multiply, in u64." =>
             |_| at(&Stage::ALL[2..], &[(3, 8), (10, 4), (9, 2), (0, 4), (1_000_000_000_000, 1000)]);

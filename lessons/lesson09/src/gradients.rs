@@ -39,11 +39,6 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
             "`mine` is as long as `chunk(length, rank, p)`, also an empty one; every rank makes the same call." =>
             |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
     }
-    by calls {
-        sends_only_a_reduce_scatter: "sends nothing else",
-            "One reduce-scatter of the whole list is enough; call and send nothing else." =>
-            |d| [2, 3, 4].map(|world| drawn(d, world, 9)).into();
-    }
     by errors {
         passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
             |d| vec![(drawn(d, 2, 4), "collective")];

@@ -94,11 +94,6 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
             "For each layer, also an empty one, from the last on: gather its parameters again, then call `work` with its own index." =>
             |d| models(d, BACKWARD);
     }
-    by calls {
-        sends_three_times_a_part: "as `reduce_gradients` does",
-            "A layer has one all-gather in each pass and one reduce-scatter after its `work`; send nothing else." =>
-            |d| [models(d, FORWARD), models(d, BACKWARD)].concat();
-    }
     by errors {
         returns_errors: "the error of any call",
             "Pass on the error of each call with `?`, in both passes: of the collectives and of `work`." => |d| [

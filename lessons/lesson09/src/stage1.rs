@@ -63,11 +63,6 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
             "The own part is `chunk(length, rank, p)`, also an empty one; every rank makes the same calls." =>
             |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
     }
-    by calls {
-        sends_one_all_reduce_and_one_all_gather: "sends nothing else",
-            "One all-reduce of the gradients and one all-gather of the parameters are enough; send nothing else." =>
-            |d| [(2, 5), (3, 8), (4, 9)].map(|shape| steps(d, shape, 1)).into();
-    }
     by errors {
         passes_on_errors: "the error of any call",
             "Pass on the error of each call with `?`: of both collectives and of `update`." =>
