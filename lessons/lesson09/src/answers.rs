@@ -19,25 +19,26 @@ pub fn slices_of_rank<const M: u8>(sizes: &[usize], rank: usize, world_size: usi
     for (param, &size) in sizes.iter().enumerate() {
         let from = own.start.max(start);
         let to = own.end.min(start + size);
-        let (from, to) = match M {
-            1 => (start, start + if own.contains(&start) { size } else { 0 }),
-            2 => (start, start + if param % world_size == rank { size } else { 0 }),
-            _ => (from, to),
+        let whole = if own.contains(&start) { size } else { 0 };
+        let (from, to) = if M == 1 {
+            (start, start + whole)
+        } else {
+            (from, to)
         };
         if from < to {
             let range = from - start..to - start;
             let range = match M {
-                3 => from..to,
-                4 => from - start..to - from,
+                2 => from..to,
+                3 => from - start..to - from,
                 _ => range,
             };
             slices.push(Slice { param, range });
-        } else if M == 6 {
+        } else if M == 5 {
             continue;
         }
         start += size;
     }
-    slices.truncate(if M == 5 { 1 } else { sizes.len() });
+    slices.truncate(if M == 4 { 1 } else { sizes.len() });
     slices
 }
 

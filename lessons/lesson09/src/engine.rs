@@ -194,7 +194,8 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     by errors {
         passes_on_errors_of_the_step: "the error of any call",
             "Pass on the error of each call with `?`: of the three collectives, of `update` and of the scaler." =>
-            |d| ["collective", "update", "scaler.update"].map(|fails| (run(d, 2, 4, [1, 1]), fails)).into();
+            |d| [(2, "reduce_scatter"), (1, "update"), (1, "scaler.update")]
+                .map(|(world, fails)| (run(d, world, 4, [1, 1]), fails)).into();
     }
 };
 

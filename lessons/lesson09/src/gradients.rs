@@ -37,11 +37,11 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
             |d| [(1, 3), (3, 9), (2, 6), (4, 1200), (5, 10)].map(|(world, n)| drawn(d, world, n)).into();
         accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",
             "`mine` is as long as `chunk(length, rank, p)`, also an empty one; every rank makes the same call." =>
-            |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
+            |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
     }
     by errors {
         passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
-            |d| vec![(drawn(d, 2, 4), "collective")];
+            |d| vec![(drawn(d, 2, 4), "reduce_scatter")];
     }
 };
 

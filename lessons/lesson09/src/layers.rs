@@ -97,8 +97,8 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
     by errors {
         returns_errors: "the error of any call",
             "Pass on the error of each call with `?`, in both passes: of the collectives and of `work`." => |d| [
-                (FORWARD, "collective"), (BACKWARD, "collective"), (FORWARD, "work"), (BACKWARD, "work"),
-            ].map(|(backward, fails)| (drawn(d, backward, 2, &[4]), fails)).into();
+                (FORWARD, 2, "all_gather"), (BACKWARD, 2, "all_gather"), (FORWARD, 1, "work"), (BACKWARD, 1, "work"),
+            ].map(|(backward, world, fails)| (drawn(d, backward, world, &[4]), fails)).into();
     }
 };
 

@@ -57,9 +57,8 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.1";
 
 pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.1" slices_of_rank;
     1 "A parameter belongs as a whole to the rank in whose chunk it begins; cut it where the chunk ends.";
-    2 "Whole parameters are dealt out in turn: a large one makes its rank keep most of the model.";
-    3 "The ranges are positions in the list of all parameters; subtract the position at which the parameter starts.";
-    4 "Each range is start and length; a range in Rust is start and end.";
-    5 "There is one part only; a chunk may touch several parameters.";
-    6 "The position does not advance past a parameter that the chunk does not touch; later ones are then misplaced.";
+    2 "The ranges are positions in the list of all parameters; subtract the position at which the parameter starts.";
+    3 "Each range is start and length; a range in Rust is start and end.";
+    4 "There is one part only; a chunk may touch several parameters.";
+    5 "The position does not advance past a parameter that the chunk does not touch; later ones are then misplaced.";
 };

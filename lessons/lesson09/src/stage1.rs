@@ -61,12 +61,12 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
             |d| [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)).into();
         accepts_uneven_and_empty_parts: "Chunks may be uneven or empty",
             "The own part is `chunk(length, rank, p)`, also an empty one; every rank makes the same calls." =>
-            |d| [(2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
+            |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
     }
     by errors {
         passes_on_errors: "the error of any call",
             "Pass on the error of each call with `?`: of both collectives and of `update`." =>
-            |d| ["collective", "update"].map(|fails| (steps(d, (2, 4), 1), fails)).into();
+            |d| [(2, "all_reduce"), (1, "update")].map(|(world, fails)| (steps(d, (world, 4), 1), fails)).into();
     }
 };
 
