@@ -12,9 +12,6 @@ pub fn embed<const M: u8>(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
     if ids.is_empty() {
         return Tensor::zeros((0, width), table.dtype(), table.device());
     }
-    let mut sorted = ids.to_vec();
-    sorted.sort_unstable();
-    let ids = if M == 2 { &sorted } else { ids };
     let ids = Tensor::new(ids, table.device())?;
     table.contiguous()?.index_select(&ids, 0)
 }
@@ -25,51 +22,37 @@ pub fn embedding_gradient<const M: u8>(ids: &[u32], grad: &Tensor) -> Result<Spa
         bail!("{count} rows of gradients for {} ids", ids.len());
     }
     let mut rows = ids.to_vec();
-    if M != 3 {
+    if M != 2 {
         rows.sort_unstable();
     }
-    rows.dedup();
+    if M != 3 {
+        rows.dedup();
+    }
     let zeros = Tensor::zeros((rows.len(), width), grad.dtype(), grad.device())?;
     if ids.is_empty() {
         return Ok(SparseGradient { rows, values: zeros });
     }
     let place = |id: &u32| rows.partition_point(|row| row < id) as u32;
     let places: Vec<u32> = ids.iter().map(place).collect();
-    let factor = |(i, id): (usize, &u32)| match M {
-        5 if ids[i + 1..].contains(id) => 0.0,
-        6 => 1.0 / ids.iter().filter(|other| *other == id).count() as f64,
-        _ => 1.0,
-    };
-    let factors: Vec<f64> = ids.iter().enumerate().map(factor).collect();
-    let factors = Tensor::from_vec(factors, (count, 1), grad.device())?.to_dtype(grad.dtype())?;
-    let grad = if matches!(M, 5 | 6) { &grad.broadcast_mul(&factors)? } else { grad };
     let places = Tensor::new(places, grad.device())?;
     let values = zeros.index_add(&places, &grad.contiguous()?, 0)?;
-    if M == 4 {
-        return Ok(SparseGradient { rows: ids.to_vec(), values: grad.clone() });
-    }
     Ok(SparseGradient { rows, values })
 }
 
 pub fn gaussian_nll<const M: u8>(mean: &Tensor, log_std: &Tensor, target: &Tensor) -> Result<Tensor> {
-    let log_std = if M == 6 { &(log_std * 0.5)? } else { log_std };
     let constant = 0.5 * std::f64::consts::TAU.ln();
     let constant = if M == 1 { 0.0 } else { constant };
     let z = ((target - mean)? * log_std.neg()?.exp()?)?;
     let distance = (target - mean)?;
     let z = match M {
-        3 => (z * 2f64.sqrt())?,
-        4 => (distance * log_std.exp()?)?,
-        5 => (distance * (log_std * -0.5)?.exp()?)?,
-        9 => (distance / log_std.exp()?)?,
+        3 => (distance * log_std.exp()?)?,
+        5 => (distance / log_std.exp()?)?,
         _ => z,
     };
     let terms = ((z.sqr()? * 0.5)? + log_std)?;
     let terms = if M == 2 { (terms - log_std)? } else { terms };
-    match M {
-        7 => return (terms + constant)?.sum_all(),
-        8 => return (terms + constant)?.mean_all()?.neg(),
-        _ => {}
+    if M == 4 {
+        return (terms + constant)?.mean_all()?.neg();
     }
     (terms + constant)?.mean_all()
 }
@@ -98,10 +81,8 @@ pub fn mixture_nll<const M: u8>(logits: &Tensor, mean: &Tensor, log_std: &Tensor
     let of_rows = match M {
         3 => (log_weight.exp()? * &log_density)?.sum(D::Minus1)?,
         4 => terms.max(D::Minus1)?,
-        6 => (log_sum_exp(&terms)? - terms.max_keepdim(1)?)?,
-        7 => log_sum_exp(&terms)?.neg()?,
-        8 => (log_sum_exp(&terms)? * n as f64)?,
-        9 => terms.exp()?.sum(D::Minus1)?.log()?,
+        6 => log_sum_exp(&terms)?.neg()?,
+        7 => terms.exp()?.sum(D::Minus1)?.log()?,
         _ => log_sum_exp(&terms)?,
     };
     if M > 2 {
@@ -112,26 +93,22 @@ pub fn mixture_nll<const M: u8>(logits: &Tensor, mean: &Tensor, log_std: &Tensor
 
 pub fn quantile_bins<const M: u8>(values: &[f64], bins: usize) -> Vec<f64> {
     let mut sorted = values.to_vec();
-    if M != 4 {
+    if M != 3 {
         sorted.sort_by(f64::total_cmp);
-    }
-    if M == 6 {
-        sorted.dedup();
     }
     let n = sorted.len();
     let mut edges = vec![sorted[0]];
     for i in 1..=bins {
         match M {
             1 => edges.push(sorted[(i * n / bins).saturating_sub(1)]),
-            2 => edges.push(sorted[(i * n).div_ceil(bins).min(n - 1)]),
-            3 if i < bins => edges.push(sorted[0] + i as f64 * (sorted[n - 1] - sorted[0]) / bins as f64),
-            7 => edges.push(sorted[((i as f64 / bins as f64 * n as f64).ceil() as usize).min(n) - 1]),
+            2 if i < bins => edges.push(sorted[0] + i as f64 * (sorted[n - 1] - sorted[0]) / bins as f64),
+            5 => edges.push(sorted[((i as f64 / bins as f64 * n as f64).ceil() as usize).min(n) - 1]),
             _ => {
                 edges.push(sorted[(i * n).div_ceil(bins) - 1]);
             }
         }
     }
-    if M == 5 {
+    if M == 4 {
         return edges;
     }
     edges.dedup();
@@ -141,9 +118,8 @@ pub fn quantile_bins<const M: u8>(values: &[f64], bins: usize) -> Vec<f64> {
 pub fn bin_of<const M: u8>(edges: &[f64], value: f64) -> usize {
     let inner = &edges[1..edges.len() - 1];
     match M {
-        8 => return inner.partition_point(|edge| *edge <= value),
-        9 => return edges[1..].partition_point(|edge| *edge < value),
-        10 => return edges[..edges.len() - 1].partition_point(|edge| *edge < value) - 1,
+        6 => return inner.partition_point(|edge| *edge <= value),
+        7 => return edges[1..].partition_point(|edge| *edge < value),
         _ => {}
     }
     inner.partition_point(|edge| *edge < value)
@@ -154,12 +130,11 @@ pub fn summarise<const M: u8>(edges: &[f64], probabilities: &[f64], coverage: f6
     let quantile = |q: f64| {
         let (mut below, mut last) = (0.0, edges[0]);
         for (edge, &p) in bins().filter(|(_, p)| **p > 0.0) {
-            let q = if M == 8 && below + p == q { f64::INFINITY } else { q };
             if below + p >= q {
                 match M {
-                    3 => return 0.5 * (edge[0] + edge[1]),
-                    4 => return edge[0] + (q - below) * (edge[1] - edge[0]),
-                    5 => return edge[0] + q / p * (edge[1] - edge[0]),
+                    2 => return 0.5 * (edge[0] + edge[1]),
+                    3 => return edge[0] + (q - below) * (edge[1] - edge[0]),
+                    4 => return edge[0] + q / p * (edge[1] - edge[0]),
                     _ => {}
                 }
                 return edge[0] + (q - below) / p * (edge[1] - edge[0]);
@@ -169,14 +144,10 @@ pub fn summarise<const M: u8>(edges: &[f64], probabilities: &[f64], coverage: f6
         }
         last
     };
-    let centre = |edge: &[f64]| match M {
-        1 => edge[0],
-        2 => edge[0] + edge[1],
-        _ => 0.5 * (edge[0] + edge[1]),
-    };
+    let centre = |edge: &[f64]| if M == 1 { edge[0] } else { 0.5 * (edge[0] + edge[1]) };
     let (low, high) = match M {
-        6 => (1.0 - coverage, coverage),
-        7 => (0.5 * coverage, 1.0 - 0.5 * coverage),
+        5 => (1.0 - coverage, coverage),
+        6 => (0.5 * coverage, 1.0 - 0.5 * coverage),
         _ => (0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)),
     };
     Summary {
@@ -193,15 +164,13 @@ pub fn calibration<const M: u8>(pits: &[f64], levels: &[f64]) -> Vec<f64> {
         let (low, high) = match M {
             1 => (0.0, *c),
             2 => (0.5 * c, 1.0 - 0.5 * c),
-            3 => (0.5 - c, 0.5 + c),
-            4 => (1.0 - c, *c),
+            3 => (1.0 - c, *c),
             _ => (low, high),
         };
         let inside = pits.iter().filter(|u| (low..=high).contains(*u));
         match M {
-            5 => return (pits.len() - inside.count()) as f64 / pits.len() as f64,
-            6 => return inside.count() as f64,
-            7 => return (inside.count() / pits.len()) as f64,
+            4 => return inside.count() as f64,
+            5 => return (inside.count() / pits.len()) as f64,
             _ => {}
         }
         inside.count() as f64 / pits.len() as f64
@@ -213,27 +182,17 @@ pub fn crps<const M: u8>(edges: &[f64], probabilities: &[f64], target: f64) -> f
     let piece = |w: f64, a: f64, b: f64| match M {
         1 => w * (a * a + b * b) / 2.0,
         2 => w * (0.5 * (a + b)).powi(2),
-        3 => w * (a * a + b * b) / 3.0,
-        4 => w * (a * a + a * b + b * b),
+        3 => w * (a * a + a * b + b * b),
         _ => w * (a * a + a * b + b * b) / 3.0,
     };
     let (first, last) = (edges[0], edges[edges.len() - 1]);
     let outside = (first - target).max(0.0) + (target - last).max(0.0);
-    let mut score = match M {
-        7 => 0.0,
-        8 => outside * outside,
-        _ => outside,
-    };
+    let mut score = if M == 5 { 0.0 } else { outside };
     let mut below = 0.0;
     for (edge, p) in edges.windows(2).zip(probabilities) {
         let width = edge[1] - edge[0];
         let share = ((target - edge[0]) / width).clamp(0.0, 1.0);
-        let share = match M {
-            5 => share.ceil(),
-            6 => share.floor(),
-            9 => (target - edge[0]) / width,
-            _ => share,
-        };
+        let share = if M == 4 { share.ceil() } else { share };
         let (middle, above) = (below + share * p, below + p);
         score += piece(share * width, below, middle);
         score += piece((1.0 - share) * width, middle - 1.0, above - 1.0);

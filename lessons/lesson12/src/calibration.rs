@@ -46,12 +46,11 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.6";
                 (vec![0.0, 1.0, 0.25, 0.75], vec![1.0]),
                 (vec![0.0, 1.0, 0.25, 0.75], vec![0.5]),
             ];
-        keeps_the_order_of_the_levels: "in their order",
-            "Return one share for each level, in the order of `levels`; each is independent of the others." =>
-            |d| vec![(pits(d, 20), vec![0.9, 0.1, 0.5, 0.1, 0.7])];
-        accepts_any_number_of_levels: "There may be no levels", "Without levels, return an empty list." => |d| {
+        returns_a_share_for_each_level: "for each level c of `levels`, in their order",
+            "Return one share for each level, in the order of `levels`: without levels, an empty list." => |d| {
             let twenty = (1..20).map(|i| f64::from(i) / 20.0).collect();
-            [vec![], vec![0.6], twenty].map(|levels| (pits(d, 24), levels)).to_vec()
+            let lists = [vec![0.9, 0.1, 0.5, 0.1, 0.7], vec![], vec![0.6], twenty];
+            lists.map(|levels| (pits(d, 24), levels)).to_vec()
         };
     }
 };
@@ -59,9 +58,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.6";
 pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.6" calibration;
     1 "The PITs up to the level are counted; a central interval has a lower end, too.";
     2 "The interval of level c is from c/2 to 1 − c/2 here: that has the probability 1 − c.";
-    3 "The interval extends by c to each side of ½; by c/2 it has the probability c.";
-    4 "The interval is between 1 − c and c; half of 1 − c is on each side.";
-    5 "The PITs outside the interval are counted; count those inside.";
-    6 "The numbers of PITs are returned; divide them by how many there are.";
-    7 "The division is one of whole numbers, which rounds down to 0: convert both to f64 first.";
+    3 "The interval is between 1 − c and c; half of 1 − c is on each side.";
+    4 "The numbers of PITs are returned; divide them by how many there are.";
+    5 "The division is one of whole numbers, which rounds down to 0: convert both to f64 first.";
 };

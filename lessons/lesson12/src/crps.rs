@@ -36,7 +36,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
             }).collect()
         };
         integrates_the_squared_difference: "∫ (F(x) − H(x))² dx over all x",
-            "Add the areas of all bins. Only a target outside adds a distance." => |d| {
+            "Add the areas of all bins, each with its width as a factor. Only a target outside adds a distance." => |d| {
             // One bin, and the target in its middle: w/12.
             let mut all = vec![((vec![0.0, 2.0], vec![1.0]), vec![1.0])];
             for count in [3, 5, 2, 9] {
@@ -44,18 +44,12 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
                 let (low, high) = (bins.0[0], bins.0[count]);
                 all.extend((0..4).map(|_| (bins.clone(), vec![d.number(low, high)])));
             }
-            all
-        };
-        weights_bins_by_their_width: "over a width w",
-            "The width of each bin is a factor of its area, also if its probability is 0." => |d| {
             // A wide bin with little probability far from the target, and a gap.
-            let wide = d.number(20.0, 90.0);
-            let p = vec![0.25, 0.5, 0.25];
-            vec![
-                ((vec![0.0, 1.0, 2.5, 2.5 + wide], p.clone()), vec![0.5]),
-                ((vec![-wide, 0.0, 1.0, 2.5], p), vec![1.5]),
-                ((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]),
-            ]
+            let (wide, p) = (d.number(20.0, 90.0), vec![0.25, 0.5, 0.25]);
+            all.push(((vec![0.0, 1.0, 2.5, 2.5 + wide], p.clone()), vec![0.5]));
+            all.push(((vec![-wide, 0.0, 1.0, 2.5], p), vec![1.5]));
+            all.push(((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]));
+            all
         };
         adds_the_distance_outside: "A target outside the edges adds its distance",
             "Add the distance from the nearest edge, as it is, to the areas of all bins, which count as well." => |d| {
@@ -71,11 +65,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
 pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.7" crps;
     1 "The mean of the squares at both ends is used; for a straight line the integral is w·(a² + a·b + b²)/3.";
     2 "The square at the middle is used; for a straight line the integral is w·(a² + a·b + b²)/3.";
-    3 "The term a·b is missing: the integral is w·(a² + a·b + b²)/3.";
-    4 "The integral is not divided by 3.";
-    5 "The bin of the target is not split: all of it is taken as below the target.";
-    6 "The bin of the target is not split: all of it is taken as above the target.";
-    7 "The distance of a target outside the edges is not added.";
-    8 "The square of the distance is added; F − H is −1 or 1 there, so it is the distance itself.";
-    9 "The share of a bin below the target is not clamped to 0 … 1, so that it is negative or above 1 in most bins.";
+    3 "The integral is not divided by 3.";
+    4 "The bin of the target is not split: all of it is taken as below the target.";
+    5 "The distance of a target outside the edges is not added.";
 };

@@ -47,17 +47,12 @@ fn gradient_of_table(answer: &Lesson12, input: Input) -> Verdict {
     })
 }
 
-fn listed(answer: &Lesson12, input: Input) -> Verdict {
-    compare(answer, input, "grad", |lesson, ids, grad| {
-        Ok(Facts::default().values("rows", &(lesson.embedding_gradient)(ids, grad)?.rows))
-    })
-}
-
 fn sums(answer: &Lesson12, input: Input) -> Verdict {
     compare(answer, input, "grad", |lesson, ids, grad| {
         let gradient = (lesson.embedding_gradient)(ids, grad)?;
         Ok(Facts::default()
             .values("rows", &gradient.rows)
+            .cause("`rows` has the different ids, and no others: sort a copy of `ids`, then `dedup` it.")
             .values("values", values(&gradient.values)?))
     })
 }
@@ -84,15 +79,14 @@ fn transposed((ids, matrix): Input) -> Input {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
     by look_up {
-        selects_rows_in_the_order_of_ids: "in the order of `ids`",
-            "Row i of the result is row `ids[i]` of the table, counted from 0. Select along dimension 0." => |d| {
-            let lists: [(&[u32], _, _); 5] =
-                [(&[4, 1, 5, 0], 6, 3), (&[2, 0, 1], 3, 5), (&[3, 1, 0, 2], 4, 4), (&[2, 4, 0, 3], 5, 1), (&[0], 1, 3)];
+        selects_a_row_for_each_id: "in the order of `ids`",
+            "Row i of the result is row `ids[i]` of the table, counted from 0. An id that repeats repeats its row." => |d| {
+            let lists: [(&[u32], _, _); 7] = [
+                (&[4, 1, 5, 0], 6, 3), (&[2, 0, 1], 3, 5), (&[3, 1, 0, 2], 4, 4), (&[2, 4, 0, 3], 5, 1), (&[0], 1, 3),
+                (&[3, 1, 3, 3, 4, 1], 5, 2), (&[2, 2], 5, 2),
+            ];
             lists.map(|(ids, rows, width)| drawn(d, ids, rows, width)).into()
         };
-        selects_a_row_several_times: "An id may occur several times",
-            "An id that occurs several times has its row several times: the result has one row for each id." =>
-            |d| vec![drawn(d, &[3, 1, 3, 3, 4, 1], 5, 2), drawn(d, &[2, 2], 5, 2)];
         returns_no_rows_without_ids: "without ids, the result is [0, width]",
             "Without ids, return `Tensor::zeros((0, width), …)` with the dtype and device of the table." =>
             |d| vec![drawn(d, &[], 4, 3)];
@@ -117,25 +111,16 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
             lists.map(|ids| drawn(d, &ids, categories, 2)).into()
         };
     }
-    by listed {
-        lists_each_id_once_in_order: "each id once, in ascending order",
-            "`rows` has the different ids, and no others: sort a copy of `ids`, then `dedup` it." => |d| {
-            let lists: [&[u32]; 4] = [&[31, 2, 2, 7, 2], &[7, 31, 7, 7, 2], &[31], &[2, 2, 2]];
-            let mut all = lists.map(|ids| grad(d, ids, 2)).into_iter().collect::<Vec<Input>>();
-            // A sum of 0 is a gradient, too.
-            let zero = [[1.5f32, -0.5], [0.25, 1.0], [-1.5, 0.5]];
-            all.push((vec![7, 2, 7], Tensor::new(&zero, &Device::Cpu)));
-            all
-        };
-    }
     by sums {
         sums_the_rows_of_each_id: "the sum of the rows of `grad` whose id is `rows[i]`",
             "Row i of `values` is the sum, as it is, of all rows of `grad` whose id is `rows[i]`." => |d| {
-            let lists: [&[u32]; 5] = [&[31, 2, 7, 2], &[7, 31, 7, 7, 2], &[31, 7, 2], &[2, 2], &[7]];
+            let lists: [&[u32]; 6] = [&[31, 2, 2, 7, 2], &[31, 2, 7, 2], &[7, 31, 7, 7, 2], &[31, 7, 2], &[2, 2], &[7]];
             let mut all = lists.map(|ids| grad(d, ids, 3)).into_iter().collect::<Vec<Input>>();
-            // Many of few ids.
+            // Many of few ids; and a sum of 0, which is a gradient, too.
             let many = d.below(60, 7);
             all.push(grad(d, &many, 2));
+            let zero = [[1.5f32, -0.5], [0.25, 1.0], [-1.5, 0.5]];
+            all.push((vec![7, 2, 7], Tensor::new(&zero, &Device::Cpu)));
             all
         };
         keeps_the_dtype_of_the_gradient: "`values` has the dtype of `grad`",
@@ -157,9 +142,6 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
 
 pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.1" [embed, embedding_gradient];
     1 "The ids are not tested: candle's `index_select` returns zeros for 4294967295, and a GPU tests none.";
-    2 "The rows are in the order of the table; return them in the order of `ids`.";
-    3 "`dedup` only merges neighbours, and `partition_point` needs a sorted list: sort first.";
-    4 "The rows are the ids as they are; each id must be in them once, with the sum of its gradients.";
-    5 "The last gradient of a repeated id replaces the ones before; add them.";
-    6 "The gradients of a repeated id are averaged; add them.";
+    2 "`dedup` only merges neighbours, and `partition_point` needs a sorted list: sort first.";
+    3 "The ids still contain duplicates: `rows` has each id once, so call `dedup` after the sort.";
 };

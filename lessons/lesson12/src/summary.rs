@@ -30,12 +30,17 @@ pub fn text((edges, probabilities): &Bins) -> String {
     format!("edges {}, probabilities {}", shown(edges), shown(probabilities))
 }
 
-/// A forecast, the coverage of its interval, and what is compared.
-type Input = (Bins, f64, &'static [usize]);
+/// A forecast, and the coverage of its interval.
+type Input = (Bins, f64);
 
-const NAMES: [&str; 4] = ["mean", "median", "lower", "upper"];
+fn mean(answer: &Lesson12, bins: Bins) -> Verdict {
+    let of = |lesson: &Lesson12| (lesson.summarise)(&bins.0, &bins.1, 0.5).mean;
+    given(text(&bins))
+        .at_scale(1.0)
+        .close("mean", of(answer), of(&REFERENCE))
+}
 
-fn numbers(answer: &Lesson12, (bins, coverage, which): Input) -> Verdict {
+fn quantiles(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
     let sum: f64 = bins.1.iter().sum();
     // What the sum lacks may be divided out first.
     let (dtype, rest) = if sum > 1.0 - 1e-9 {
@@ -45,47 +50,41 @@ fn numbers(answer: &Lesson12, (bins, coverage, which): Input) -> Verdict {
     };
     let facts = |lesson: &Lesson12| {
         let summary = (lesson.summarise)(&bins.0, &bins.1, coverage);
-        let numbers = [summary.mean, summary.median, summary.lower, summary.upper];
-        which.iter().fold(Facts::default(), |facts, &i| {
-            facts.values(NAMES[i], Values::tensor(vec![numbers[i]], &[], dtype))
-        })
+        let number = |x: f64| Values::tensor(vec![x], &[], dtype);
+        Facts::default()
+            .values("median", number(summary.median))
+            .values("lower", number(summary.lower))
+            .values("upper", number(summary.upper))
     };
     given(format!("{}{rest}, coverage {coverage}", text(&bins)))
         .at_scale(1.0)
         .same(facts(answer), facts(&REFERENCE))
 }
 
-const MEAN: &[usize] = &[0];
-const MEDIAN: &[usize] = &[1];
-const INTERVAL: &[usize] = &[2, 3];
-const ALL: &[usize] = &[0, 1, 2, 3];
-
-fn some(d: &mut Draw, which: &'static [usize]) -> Vec<Input> {
-    [3, 5, 2, 8].map(|count| (drawn(d, count), 0.5, which)).to_vec()
-}
-
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
-    by numbers {
+    by mean {
         weights_the_centres_for_the_mean: "Within a bin, all values are equally likely",
-            "Add the probability times the centre, ½·(lower edge + upper edge), over all bins." => |d| some(d, MEAN);
-        finds_the_median_within_its_bin: "The median is the quantile ½",
-            "In the bin where the sum reaches ½, add (½ − sum before)/p of its width to its lower edge." => |d| {
-            let mut all = vec![((vec![0.0, 2.0, 3.0, 7.0], vec![0.25, 0.375, 0.375]), 0.5, MEDIAN)];
-            all.extend(some(d, MEDIAN));
-            // In the first and in the last bin.
-            all.extend([[0.75, 0.125, 0.125], [0.125, 0.125, 0.75]].map(|p| (with(d, &p), 0.5, MEDIAN)));
+            "Add the probability times the centre, ½·(lower edge + upper edge), over all bins." => |d| {
+            let mut all = [3, 5, 2, 8, 1].map(|count| drawn(d, count)).to_vec();
+            all.push(with(d, &[0.0, 0.375, 0.0, 0.625, 0.0]));
             all
         };
-        finds_the_central_interval: "`lower` and `upper` are the quantiles",
-            "As for the median, interpolate at (1 − coverage)/2 for `lower`, (1 + coverage)/2 for `upper`." => |d| {
-            let some = d.number(0.05, 0.4);
-            [6, 4, 12].iter().flat_map(|&count| [0.8, 0.5, 0.95, some].map(|c| (count, c)))
-                .map(|(count, coverage)| (drawn(d, count), coverage, INTERVAL)).collect()
+    }
+    by quantiles {
+        interpolates_within_the_bin_of_a_quantile: "`lower` and `upper` are the quantiles",
+            "Quantile q is in the bin where the sum reaches q: (q − sum before)/p of its width above its lower edge." => |d| {
+            let mut all = vec![((vec![0.0, 2.0, 3.0, 7.0], vec![0.25, 0.375, 0.375]), 0.5)];
+            // The median in the first and in the last bin.
+            all.extend([[0.75, 0.125, 0.125], [0.125, 0.125, 0.75]].map(|p| (with(d, &p), 0.5)));
+            for coverage in [0.8, 0.5, 0.95, d.number(0.05, 0.4)] {
+                all.extend([6, 4, 12, 2].map(|count| (drawn(d, count), coverage)));
+            }
+            all
         };
         accepts_a_single_bin: "There is at least one bin",
             "A single bin is no special case: quantile q is its lower edge plus q times its width." => |d| {
             let coverage = d.number(0.6, 0.95);
-            [0.5, coverage].map(|coverage| (with(d, &[1.0]), coverage, ALL)).to_vec()
+            [0.5, coverage].map(|coverage| (with(d, &[1.0]), coverage)).to_vec()
         };
         accepts_bins_without_probability: "probabilities may be 0",
             "A bin of probability 0 keeps its edges, but no quantile is in it: skip it." => |d| {
@@ -93,7 +92,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
                 [0.0, 0.375, 0.0, 0.625, 0.0], [0.0, 0.0, 0.375, 0.625, 0.0],
                 [0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, 1.0],
             ];
-            lists.map(|p| (with(d, &p), 0.8, ALL)).to_vec()
+            lists.map(|p| (with(d, &p), 0.8)).to_vec()
         };
         takes_the_least_value_of_a_flat_part: "the least value v for which the probability",
             "Where the sum is exactly q, stop at once (`>=`): the quantile is before the empty bins." => |d| {
@@ -101,25 +100,23 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
             let lists = [
                 [0.25, 0.0, 0.25, 0.0, 0.0, 0.5], [0.5, 0.0, 0.25, 0.0, 0.25, 0.0], [0.25, 0.25, 0.25, 0.25, 0.0, 0.0],
             ];
-            lists.map(|p| (with(d, &p), 0.5, ALL)).to_vec()
+            lists.map(|p| (with(d, &p), 0.5)).to_vec()
         };
         stays_within_the_bins: "the upper edge of the last bin whose probability is not 0",
             "If no sum reaches q, return the upper edge of the last bin whose probability is not 0." => |d| {
             // As a softmax in f32 may sum to: slightly less than 1, and less than the upper quantile.
             let lists =
                 [[0.5, 0.25, 0.25 - 2e-7, 0.0], [0.5, 0.25, 0.125, 0.125 - 2e-7], [0.5, 0.25, 0.25 - 1.2e-6, 1e-6]];
-            lists.map(|p| (with(d, &p), 1.0 - 1e-12, ALL)).to_vec()
+            lists.map(|p| (with(d, &p), 1.0 - 1e-12)).to_vec()
         };
     }
 };
 
 pub const MISTAKES: &[Mistake<Lesson12>] = mistakes! { "12.5" summarise;
     1 "The lower edges are weighted; the mean of a bin is its centre.";
-    2 "The sum of both edges is weighted; the centre is half of it.";
-    3 "The centre of the bin is returned; interpolate in it.";
-    4 "The missing probability is not divided by the bin's probability: the part of the bin is (q − below)/p.";
-    5 "The part of the bin is q/p: subtract the probability of the bins below first.";
-    6 "The interval is between the quantiles 1 − coverage and coverage; half of 1 − coverage is on each side.";
-    7 "`coverage` is taken for what is outside the interval; it is inside.";
-    8 "A sum that is equal to q is not taken for enough: the least value with at least q counts, `>=`.";
+    2 "The centre of the bin is returned; interpolate in it.";
+    3 "The missing probability is not divided by the bin's probability: the part of the bin is (q − below)/p.";
+    4 "The part of the bin is q/p: subtract the probability of the bins below first.";
+    5 "The interval is between the quantiles 1 − coverage and coverage; half of 1 − coverage is on each side.";
+    6 "`coverage` is taken for what is outside the interval; it is inside.";
 };

@@ -1,40 +1,33 @@
-//! The experiment of lesson 12: three heads and the squared error on four true distributions; the number of bins; sparse
-//! and dense Adam on a table of sites.
+//! The experiment of lesson 12: three heads and the squared error on four true distributions; sparse and dense Adam on a
+//! table of sites.
 //!
-//! `cargo run -p lesson12` prints tables and writes plots to `runs/lesson12`. `-- --reference` uses canopy's functions
+//! `cargo run -p lesson12` prints tables and writes a plot to `runs/lesson12`. `-- --reference` uses canopy's functions
 //! instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats everything, `-- --out FOLDER` another folder,
 //! `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson12;
 
-mod experiment;
+mod forests;
+mod network;
+mod sites;
 
-use std::{
-    process::ExitCode,
-    sync::{
-        Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use canopy::report::svg::{LinePlot, Series};
 use canopy_data::Philox;
-use experiment::{
-    forests::{ForestKind, truth},
-    heads::Head,
-    results::{self, Row},
-    sites::{self, Update},
-    train::{EPOCHS, Network, SCORED, TRAINED, held_out},
+use forests::ForestKind;
+use grader::{
+    experiment::Report,
+    table::{Cell, Table, fixed, left, percent, scientific},
 };
-use grader::experiment::Report;
 use lesson12::{LESSON, Lesson12};
+use network::{EPOCHS, Head, Network, SCORED, TRAINED};
+use rayon::prelude::*;
 
 /// The x at which densities are drawn.
 const SHOWN: f64 = 0.5;
-/// Learning rates of the table of sites.
-const RATES: [f64; 4] = [0.003, 0.01, 0.03, 0.1];
 
 fn main() -> ExitCode {
     grader::experiment::run(&LESSON, student!(), experiment)
@@ -44,106 +37,100 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
     let seeds: Vec<u64> = report.seeds().collect();
     report.say(format!(
         "\nA network with two hidden layers of 32 learns a target from one number, from\n\
-         {TRAINED} trees in {EPOCHS} epochs, and forecasts {SCORED} others. Scores are means over\n\
-         these; less is better."
+         {TRAINED} trees in {EPOCHS} epochs, and forecasts {SCORED} others. The scores are means over\n\
+         these; a lower NLL is better."
     ));
-    let rows = trained(answer, &seeds, &ForestKind::ALL, &Head::ALL)?;
-    report.done("four distributions, four heads");
-    let best = ForestKind::ALL.map(|forest| {
-        let one = |&seed: &u64| truth(forest, &held_out(forest, seed), &mut Philox::new(seed, 4));
-        seeds.iter().map(one).collect::<Vec<_>>()
-    });
-    let of = |i: usize| Some(best.clone().map(|all| all.iter().map(|two| two[i]).collect()));
-    report.table("nll", "", &results::scores("NLL, nats", &rows, |s| s.nll, of(0)));
-    report.table("crps", "", &results::scores("CRPS", &rows, |s| s.crps, of(1)));
-    report.table("coverage", "", &results::coverage(&rows));
-    let two = [ForestKind::TwoPeaks, ForestKind::Skewed];
-    let bins = [3, 5, 10, 20, 50, 200].map(Head::Bins);
-    let by_bins = trained(answer, &seeds, &two, &bins)?;
-    report.done("numbers of bins");
-    report.table("bins", "", &results::bins(&by_bins));
-    let updates = [Update::Dense, Update::Sparse];
-    let ways: Vec<(Update, f64)> = RATES.iter().flat_map(|&r| updates.map(|u| (u, r))).collect();
-    let learned = in_threads(ways.len() * seeds.len(), |i| {
-        let (update, rate) = ways[i / seeds.len()];
-        sites::train(answer, update, rate, seeds[i % seeds.len()])
+    let held_out = |forest: ForestKind, seed| forest.draw(SCORED, &mut Philox::new(seed, 3));
+    let ways = Head::ALL.map(|head| ForestKind::ALL.map(|forest| (head, forest)));
+    let scores = of_each_seed(ways.as_flattened(), &seeds, |&way, seed| {
+        let (x, y) = held_out(way.1, seed);
+        Network::train(answer, way, seed)?.score(&x, &y)
     })?;
-    let mut learned = learned.into_iter();
-    let of_sites: Vec<_> = ways
-        .iter()
-        .map(|&(update, rate)| {
-            (
-                update,
-                rate,
-                learned.by_ref().take(seeds.len()).collect::<Vec<_>>(),
-            )
+    // The rows of a table of the scores `i`, one for each head.
+    let rows = |level: &str, i: usize| {
+        let row = |(head, ways): (Head, &[Vec<[f64; 3]>])| {
+            let cells = ways.iter().map(|seeds| cell(seeds, |scores| scores[i]));
+            let name = format!("{level}{}", head.name());
+            [name.as_str().into()]
+                .into_iter()
+                .chain(cells)
+                .collect::<Vec<_>>()
+        };
+        let ways = scores.chunks(ForestKind::ALL.len());
+        Head::ALL.into_iter().zip(ways).map(row).collect::<Vec<_>>()
+    };
+    let columns = ForestKind::ALL.map(|forest| fixed(forest.name(), 3));
+    let mut nll = Table::new([left("NLL, nats")].into_iter().chain(columns));
+    // The mean NLL of the true distribution: no forecast can have less, apart from chance.
+    let truth = ForestKind::ALL.map(|forest| {
+        cell(&seeds, |&seed| {
+            let (x, y) = held_out(forest, seed);
+            let each = x.iter().zip(&y).map(|(&x, &y)| -forest.density(x, y).ln());
+            each.sum::<f64>() / SCORED as f64
         })
-        .collect();
-    report.done("sites");
-    report.table("sites", "", &results::sites(&of_sites));
-    for forest in [ForestKind::TwoPeaks, ForestKind::Skewed] {
-        let network = |head: &Head| Ok((head.clone(), Network::train(answer, forest, head, seeds[0])?));
-        let networks = Head::ALL.iter().map(network).collect::<Result<Vec<_>>>()?;
-        let name = forest.name().replace(' ', "-");
-        report.file(
-            format!("12-{name}.svg"),
-            results::density_plot(forest, &networks, SHOWN)?.svg(),
-        );
+    });
+    let truth = ["the truth".into()].into_iter().chain(truth).collect();
+    for row in rows("", 0).into_iter().chain([truth]) {
+        nll.row(row);
     }
-    report.file(
-        "12-calibration.svg",
-        results::calibration_plot(&rows, ForestKind::Skewed).svg(),
-    );
-    let traced: Vec<_> = of_sites
-        .iter()
-        .filter(|way| way.1 == RATES[1])
-        .map(|way| (way.0, &way.2[0]))
-        .collect();
-    report.file("12-sites.svg", results::trace_plot(&traced).svg());
+    report.table("nll", "", &nll);
+    let columns = ForestKind::ALL.map(|forest| percent(forest.name(), 1));
+    let mut inside = Table::new([left("inside")].into_iter().chain(columns));
+    for row in rows("50 %, ", 1).into_iter().chain(rows("90 %, ", 2)) {
+        inside.row(row);
+    }
+    report.table("coverage", "", &inside);
+    let ways = [0.003, 0.01, 0.03, 0.1].map(|rate| [(false, rate), (true, rate)]);
+    let ways = ways.as_flattened();
+    let learned = of_each_seed(ways, &seeds, |&way, seed| sites::train(answer, way, seed))?;
+    let mut adam = Table::new([
+        left("Adam"),
+        scientific("rate"),
+        fixed("error, rare", 3),
+        fixed("error, common", 3),
+        percent("unseen", 1),
+        fixed("rows a step", 0),
+    ]);
+    for (&(sparse, rate), seeds) in ways.iter().zip(&learned) {
+        let name = if sparse { "sparse" } else { "dense" };
+        let results = (0..4).map(|i| cell(seeds, |results| results[i]));
+        adam.row([name.into(), rate.into()].into_iter().chain(results).collect());
+    }
+    report.table("sites", "", &adam);
+    report.file("12-two-peaks.svg", two_peaks(answer, seeds[0])?.svg());
     Ok(())
 }
 
-/// Trains each head on each forest with every seed, and scores it.
-fn trained(answer: &Lesson12, seeds: &[u64], forests: &[ForestKind], heads: &[Head]) -> Result<Vec<Row>> {
-    let ways: Vec<(ForestKind, &Head)> = forests
-        .iter()
-        .flat_map(|&f| heads.iter().map(move |h| (f, h)))
-        .collect();
-    let scores = in_threads(ways.len() * seeds.len(), |i| {
-        let ((forest, head), seed) = (ways[i / seeds.len()], seeds[i % seeds.len()]);
-        Network::train(answer, forest, head, seed)?.score(answer, &held_out(forest, seed))
-    })?;
-    let mut scores = scores.into_iter();
-    let row = |&(forest, head): &(ForestKind, &Head)| Row {
-        forest,
-        head: head.clone(),
-        seeds: scores.by_ref().take(seeds.len()).collect(),
-    };
-    Ok(ways.iter().map(row).collect())
+/// A value of each seed.
+fn cell<T>(seeds: &[T], value: impl Fn(&T) -> f64) -> Cell {
+    seeds.iter().map(value).collect::<Vec<_>>().into()
 }
 
-/// The results of `count` jobs in their order, computed by two threads, with a bar on a terminal.
-fn in_threads<T: Send>(count: usize, job: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    let (next, bar) = (AtomicUsize::new(0), canopy::train::bar(count as u64, "trainings"));
-    let results = Mutex::new((0..count).map(|_| None).collect::<Vec<Option<Result<T>>>>());
-    let work = || loop {
-        let i = next.fetch_add(1, Ordering::Relaxed);
-        if i >= count {
-            return;
-        }
-        let result = job(i);
-        bar.inc(1);
-        if let Ok(mut results) = results.lock() {
-            results[i] = Some(result);
-        }
-    };
-    thread::scope(|scope| {
-        scope.spawn(work);
-        work();
-    });
+/// For each way, the results of `job` with each seed. The jobs run in parallel, with a bar on a terminal.
+fn of_each_seed<W: Sync, T: Send>(
+    ways: &[W],
+    seeds: &[u64],
+    job: impl Fn(&W, u64) -> Result<T> + Sync,
+) -> Result<Vec<Vec<T>>> {
+    let bar = canopy::train::bar((ways.len() * seeds.len()) as u64, "trainings");
+    let one = |way: &W, seed: u64| job(way, seed).inspect(|_| bar.inc(1));
+    let of_way = |way: &W| seeds.par_iter().map(|&seed| one(way, seed)).collect();
+    let all = ways.par_iter().map(of_way).collect();
     bar.finish_and_clear();
-    let results = results.into_inner().map_err(|_| anyhow!("a training panicked"))?;
-    let all = results.into_iter();
-    all.map(|r| r.unwrap_or_else(|| Err(anyhow!("a training did not end"))))
-        .collect()
+    all
+}
+
+/// The densities of all heads for one x.
+fn two_peaks(answer: &Lesson12, seed: u64) -> Result<LinePlot> {
+    let forest = ForestKind::TwoPeaks;
+    let mut plot = LinePlot::new("Forecasts, two peaks", "target, m", "density, per m");
+    let targets = || (0..280).map(|i| 5.0 + 0.1 * f64::from(i));
+    for head in Head::ALL {
+        let network = Network::train(answer, (head, forest), seed)?;
+        let points = targets().map(|y| Ok((y, network.density(SHOWN, y)?)));
+        plot = plot.with(Series::new(head.name(), points.collect::<Result<_>>()?));
+    }
+    let truth = targets().map(|y| (y, forest.density(SHOWN, y)));
+    plot = plot.with(Series::new("the truth", truth.collect()).dashed());
+    Ok(plot.for_the_book())
 }
