@@ -92,7 +92,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             }).to_vec()
         };
         puts_an_edge_into_the_lower_bin: "Bin i contains its upper edge",
-            "Count the inner edges that are below the value: not those that are equal to it, and exactly." => |d| {
+            "Count the inner edges that are `<` the value: not those that are equal to it, and exactly." => |d| {
             // −0 is equal to 0.
             let mut all = vec![(vec![-1.5, -0.0, 2.5], vec![0.0, -0.0, f64::MIN_POSITIVE])];
             for count in [5, 3, 7] {

@@ -40,7 +40,7 @@ fn mean(answer: &Lesson12, bins: Bins) -> Verdict {
         .close("mean", of(answer), of(&REFERENCE))
 }
 
-fn quantiles(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
+fn numbers(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
     let sum: f64 = bins.1.iter().sum();
     // What the sum lacks may be divided out first.
     let (dtype, rest) = if sum > 1.0 - 1e-9 {
@@ -55,6 +55,7 @@ fn quantiles(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
             .values("median", number(summary.median))
             .values("lower", number(summary.lower))
             .values("upper", number(summary.upper))
+            .values("mean", number(summary.mean))
     };
     given(format!("{}{rest}, coverage {coverage}", text(&bins)))
         .at_scale(1.0)
@@ -64,15 +65,12 @@ fn quantiles(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
     by mean {
         weights_the_centres_for_the_mean: "Within a bin, all values are equally likely",
-            "Add the probability times the centre, ½·(lower edge + upper edge), over all bins." => |d| {
-            let mut all = [3, 5, 2, 8, 1].map(|count| drawn(d, count)).to_vec();
-            all.push(with(d, &[0.0, 0.375, 0.0, 0.625, 0.0]));
-            all
-        };
+            "Add the probability times the centre, ½·(lower edge + upper edge), over all bins." =>
+            |d| [3, 5, 2, 8].map(|count| drawn(d, count)).to_vec();
     }
-    by quantiles {
+    by numbers {
         interpolates_within_the_bin_of_a_quantile: "`lower` and `upper` are the quantiles",
-            "Quantile q is in the bin where the sum reaches q: (q − sum before)/p of its width above its lower edge." => |d| {
+            "Quantile q, ½ or (1 ∓ coverage)/2, is (q − sum before)/p of the width into the bin where the sum reaches q." => |d| {
             let mut all = vec![((vec![0.0, 2.0, 3.0, 7.0], vec![0.25, 0.375, 0.375]), 0.5)];
             // The median in the first and in the last bin.
             all.extend([[0.75, 0.125, 0.125], [0.125, 0.125, 0.75]].map(|p| (with(d, &p), 0.5)));
