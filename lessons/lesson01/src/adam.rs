@@ -39,7 +39,7 @@ fn drawn_steps(d: &mut Draw, rates: &[f64]) -> Steps {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
     by stepped {
         first_step_has_size_lr: "w ← w − lr·m̂/(√v̂ + ε)",
-            "In the first step, m̂ is g and √v̂ is |g|, so that each entry moves by about lr against its gradient." => |d| vec![
+            "In the first step t is 1 for all, m̂ is g and √v̂ is |g|: each entry moves by about lr against its gradient." => |d| vec![
                 Steps::new(d, &ALIKE[..1], &[0.125]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.125]).parameters_only(),
                 Steps::new(d, &SHAPES, &[0.125]).gradient(0, 0, 1e4).gradient(0, 1, 1e-4).parameters_only(),
@@ -95,13 +95,9 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.5" adam_step;
     4 "β₁ and β₂ are always 0.9 and 0.999; use those of `config`.";
     5 "The factor 1−β₂ of the squared gradient is left out of v.";
     6 "The factor 1−β₁ of the gradient is left out of m.";
-    7 "v is a mean of |g|; it should be a mean of g².";
-    8 "The means are not stored: store them in their variables with `set`.";
-    9 "Neither mean is bias-corrected (both start at 0).";
-    10 "The mean of the gradients is not bias-corrected (it starts at 0).";
-    11 "The mean of the squares is not bias-corrected (it starts at 0).";
-    12 "The root of v̂ is left out.";
-    13 "ε is added inside the root; add it to the root.";
-    14 "The step is counted once for each parameter; count it once for all.";
-    15 "The corrected means are stored, and corrected again in the next step; store m and v as they are.";
+    7 "The means are not stored: store them in their variables with `set`.";
+    8 "Neither mean is bias-corrected (both start at 0).";
+    9 "The mean of the gradients is not bias-corrected (it starts at 0).";
+    10 "The mean of the squares is not bias-corrected (it starts at 0).";
+    11 "ε is added inside the root; add it to the root.";
 };

@@ -23,7 +23,7 @@ fn stepped(answer: &Lesson01, steps: Steps) -> Verdict {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
     by stepped {
         first_step_is_plain_sgd: "v ← μ·v + g, then w ← w − lr·v",
-            "From a velocity of 0, the first step is w − lr·g for each parameter: v ← μ·v + g, then w ← w − lr·v." => |d| vec![
+            "From a velocity of 0, the first step of each parameter, by its own velocity, is w − lr·g: v ← μ·v + g, then w ← w − lr·v." => |d| vec![
                 Steps::new(d, &ALIKE[..1], &[0.25]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.25]).parameters_only(),
             ];
@@ -36,7 +36,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
             Steps::new(d, &SHAPES, &[0.1; 5]),
         ];
         excludes_the_learning_rate_from_the_velocity: "without lr",
-            "lr belongs to the step of the parameter; the velocity has no factor lr." => |d| {
+            "lr belongs to the step of the parameter alone: the velocity has no factor lr, and changes also if lr is 0." => |d| {
             let lr = (d.number(0.1, 0.2) * 1e3).round() / 1e3;
             vec![Steps::new(d, &ALIKE, &[lr, lr / 10.0, lr / 100.0]), Steps::new(d, &ALIKE, &[lr, 0.0, lr])]
         };
@@ -62,19 +62,15 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
 };
 
 pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.4" momentum_step;
-    1 "Nothing is done if the learning rate is 0; the velocity must still be updated.";
-    2 "μ is always 0.9; use `momentum`.";
-    3 "All parameters share the first velocity; each has its own.";
-    4 "A gradient of 0 skips the parameter, or ends the function; the velocity still moves the parameter, and falls.";
-    5 "The gradient is multiplied by 1−μ (that is dampening); here it is added as it is.";
-    6 "μ multiplies the new gradient as well: μ·v + g, not μ·(v + g).";
-    7 "μ multiplies the gradient, and not the old velocity: μ·v + g.";
-    8 "The old velocity is not multiplied by μ.";
-    9 "The learning rate is inside the velocity; it belongs to the step of the parameter.";
-    10 "The gradient is subtracted from the velocity, and the velocity from the parameter, which goes uphill: v ← μ·v + g.";
-    11 "The velocity stays 0: store the new one, μ·v + g, with `set`, for each parameter and in the first step too. A new `Var` is another variable.";
-    12 "The parameter moves by μ·v + g with the new v: that is Nesterov's momentum. Here it moves by v.";
-    13 "The velocity is updated, but the parameter moves by the gradient alone: w − lr·v.";
-    14 "The step goes along the velocity; the loss decreases in the opposite direction: w − lr·v.";
-    15 "The parameter moves by the old velocity: update the velocity first, then the parameter.";
+    1 "μ is always 0.9; use `momentum`.";
+    2 "A gradient of 0 skips the parameter, or ends the function; the velocity still moves the parameter, and falls.";
+    3 "The gradient is multiplied by 1−μ (that is dampening); here it is added as it is.";
+    4 "μ multiplies the new gradient as well: μ·v + g, not μ·(v + g).";
+    5 "The old velocity is not multiplied by μ.";
+    6 "The learning rate is inside the velocity; it belongs to the step of the parameter.";
+    7 "The gradient is subtracted from the velocity, and the velocity from the parameter, which goes uphill: v ← μ·v + g.";
+    8 "The velocity stays 0: store the new one, μ·v + g, with `set`, for each parameter and in the first step too. A new `Var` is another variable.";
+    9 "The parameter moves by μ·v + g with the new v: that is Nesterov's momentum. Here it moves by v.";
+    10 "The velocity is updated, but the parameter moves by the gradient alone: w − lr·v.";
+    11 "The parameter moves by the old velocity: update the velocity first, then the parameter.";
 };

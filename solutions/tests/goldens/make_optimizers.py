@@ -1,10 +1,10 @@
 """Makes `more_optimizers.golden.safetensors`, which `solutions/tests/library/optim.rs` and
-`lessons/lesson01/tests/optimizers.rs` compare with.
+`lessons/lesson01/tests/lbfgs.rs` compare with.
 
     python make_optimizers.py
 
-In f64. LARS and LAMB take twelve steps by their papers' equations. Adagrad, RMSprop and Adadelta take twelve steps on gradients of sizes from 1e-6 to 1. L-BFGS takes twenty, one
-gradient each, without line search, on a least-squares loss whose gradients canopy computes itself.
+In f64. LARS and LAMB take twelve steps by their papers' equations. L-BFGS takes twenty, one gradient each, without
+line search, on a least-squares loss whose gradients canopy computes itself.
 """
 
 from pathlib import Path
@@ -19,18 +19,6 @@ grads[:, 0, 0] = 0
 matrix = torch.randn(20, 35, dtype=torch.float64) * torch.logspace(-1, 0.3, 35, dtype=torch.float64)
 wanted = torch.randn(20, dtype=torch.float64)
 out = {"start": start, "grads": grads, "matrix": matrix, "wanted": wanted}
-
-for name, build in {
-    "adagrad": lambda p: torch.optim.Adagrad(p, lr=0.1),
-    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.01),
-    "adadelta": lambda p: torch.optim.Adadelta(p, lr=1.0),
-}.items():
-    w = torch.nn.Parameter(start.clone())
-    optimizer = build([w])
-    for g in grads:
-        w.grad = g.clone()
-        optimizer.step()
-    out[name] = w.detach()
 
 w = torch.nn.Parameter(start.clone())
 optimizer = torch.optim.LBFGS([w], lr=0.5, max_iter=1, history_size=5)

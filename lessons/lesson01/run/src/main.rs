@@ -6,17 +6,15 @@
 #[macro_use]
 extern crate lesson01;
 
-mod adaptive;
 mod descent;
 mod lbfgs;
 
 use std::process::ExitCode;
 
-use adaptive::{Adaptive, adadelta, adagrad, rmsprop};
 use anyhow::Result;
 use candle_core::{Tensor, Var};
 use canopy::{
-    optim::{AdamConfig, AdamState, OptimConfig, SgdConfig},
+    optim::{AdamConfig, AdamState},
     report::svg::{LinePlot, Mark, Series},
 };
 use descent::{ARRIVED, Descent, GOAL, START, STEPS, contours, descend};
@@ -53,8 +51,7 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
         scientific("last loss"),
     ]);
     let mut descents = Vec::new();
-    let methods = [of_the_lesson(*answer), canopys(), others()];
-    for method in methods.into_iter().flatten() {
+    for method in methods(*answer) {
         let (rate, descent) = best(&method)?;
         let steps = descent.steps.map_or(format!("> {STEPS}"), |s| s.to_string());
         let last = descent.losses.last().copied();
@@ -63,7 +60,7 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
     }
     let title = format!(
         "Steps to a loss below {ARRIVED}, at the best of {} learning rates\n\
-         (1.3 to 1.5: the functions of lesson 01; the others are canopy's and the experiment's)",
+         (1.3 to 1.5: the functions of lesson 01; L-BFGS: the experiment's)",
         RATES.len()
     );
     report.table("optimizers", &title, &table);
@@ -71,8 +68,8 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// The three steps of the lesson.
-fn of_the_lesson(answer: Lesson01) -> Vec<Method> {
+/// The three steps of the lesson, and L-BFGS.
+fn methods(answer: Lesson01) -> Vec<Method> {
     let one = |var: &Var, grad: &Tensor| ([var.clone()], [grad.clone()]);
     let sgd = move |lr| -> Result<Stepper> {
         Ok(Box::new(move |var, grad| {
@@ -102,61 +99,18 @@ fn of_the_lesson(answer: Lesson01) -> Vec<Method> {
             Ok((answer.adam_step)(&vars, &grads, state, lr, &config)?)
         }))
     };
-    vec![
-        method("1.3 SGD", sgd),
-        method("1.4 momentum", momentum),
-        method("1.5 Adam", adam),
-    ]
-}
-
-fn canopys() -> Vec<Method> {
-    let plain = OptimConfig::Sgd(SgdConfig::with_momentum(0.0));
-    let all = [
-        ("SGD", plain),
-        ("SGD, momentum 0.9", OptimConfig::sgd()),
-        ("Adam", OptimConfig::adam()),
-    ];
-    let one = |(name, config): (&'static str, OptimConfig)| {
-        method(name, move |lr| {
-            let (config, mut optimizer) = (config.clone(), None);
-            Ok(Box::new(move |var, grad| {
-                let optimizer = match &mut optimizer {
-                    Some(o) => o,
-                    none => none.insert(config.build(vec![("at".into(), var.clone())])?),
-                };
-                optimizer.step(std::slice::from_ref(grad), lr)
-            }))
-        })
-    };
-    all.map(one).into()
-}
-
-/// Those that canopy does not have.
-fn others() -> Vec<Method> {
-    let one = |name, rule| {
-        method(name, move |lr| {
-            let mut optimizer = None;
-            Ok(Box::new(move |var, grad| {
-                let optimizer = match &mut optimizer {
-                    Some(o) => o,
-                    none => none.insert(Adaptive::new(rule, var)?),
-                };
-                Ok(optimizer.step(var, grad, lr)?)
-            }))
-        })
-    };
-    let lbfgs = method("L-BFGS", |lr| {
+    let lbfgs = |lr| -> Result<Stepper> {
         let mut lbfgs = None;
         Ok(Box::new(move |var, grad| {
             let lbfgs = lbfgs.get_or_insert_with(|| Lbfgs::new(vec![var.clone()], 100));
             Ok(lbfgs.step(std::slice::from_ref(grad), lr)?)
         }))
-    });
+    };
     vec![
-        one("Adagrad", adagrad as fn(&_, &_) -> _),
-        one("RMSprop", rmsprop),
-        one("Adadelta", adadelta),
-        lbfgs,
+        method("1.3 SGD", sgd),
+        method("1.4 momentum", momentum),
+        method("1.5 Adam", adam),
+        method("L-BFGS", lbfgs),
     ]
 }
 
@@ -197,11 +151,7 @@ fn plot(descents: &[(&str, Descent)], report: &mut Report) {
     paths.size.1 = 350.0;
     let mut losses = LinePlot::new("Loss after each step", "step", "loss").for_the_book();
     losses.log_y = true;
-    // The SGD, momentum and Adam of canopy take the same path as those of the lesson.
-    let shown = descents
-        .iter()
-        .filter(|(name, _)| *name == "L-BFGS" || name.starts_with("1."));
-    for (name, descent) in shown {
+    for (name, descent) in descents {
         paths = paths.with(Series::new(*name, descent.path.clone()));
         let steps = descent.losses.iter().enumerate();
         let steps = steps.map(|(i, &l)| (i as f64, l));
