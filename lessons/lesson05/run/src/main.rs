@@ -1,99 +1,113 @@
 //! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is cured, and the trainer
 //! is profiled again.
 //!
-//! `cargo run -p lesson05` prints tables and writes plots, traces and kernel tables to `runs/lesson05`. `-- --reference`
-//! uses canopy's functions instead of yours, `-- --seed N` another seed, `-- --out FOLDER` another folder, `-- --json`
-//! prints JSON.
+//! `cargo run -p lesson05` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N` another
+//! seed, `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson05;
 
-mod experiment;
+mod device;
+mod roofline;
+mod trainers;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use canopy::profile::chrome;
-use experiment::{
-    bottlenecks::{self, Trainer},
-    plots::{amdahl_plot, part, roofline_plot, side_by_side},
-    results::{Case, csv, cures, few_spans, kernel_table, look, ms, profiles},
-    roofline,
-    sources::{Sources, TREES},
+use canopy::{
+    profile::{Kind, Timeline},
+    train::short::{Forest, small},
 };
-use grader::experiment::Report;
+use grader::{
+    cells,
+    experiment::Report,
+    table::{Table, count, fixed, left, percent},
+};
 use lesson05::{LESSON, Lesson05};
+use trainers::{STEPS, TRAINERS, run, timed};
 
 fn main() -> ExitCode {
     grader::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
-    let sources = Sources::open(report.seed())?;
-    report.say(format!(
-        "\nSmall PointNets are trained on {TREES} trees. The device is a thread that takes\nwork from a queue."
-    ));
-    let mut cases = Vec::new();
-    for trainer in Trainer::ALL {
-        let slow = bottlenecks::run(trainer, false, &sources)?;
-        let fixed = bottlenecks::run(trainer, true, &sources)?;
-        eprintln!(
-            "{}: {}; {}",
-            trainer.letter(),
-            trainer.bottleneck(),
-            trainer.cure()
-        );
-        cases.push(Case {
-            before: look(answer, &slow),
-            after: look(answer, &fixed),
-            trainer,
-            slow,
-            fixed,
-        });
+    let mut forest = Forest::open(small(256, report.seed()))?;
+    report.say("\nSmall PointNets are trained. The device is a thread that takes work from a queue.");
+    let shares = ["kernel", "launch", "wait", "load"].map(|kind| percent(kind, 0));
+    let columns = [left(""), count("a step")].into_iter().chain(shares);
+    let mut profiles = Table::new(columns.chain([left("bound by"), left("most self time")]));
+    let mut cures = Table::new([
+        left(""),
+        left("cure"),
+        fixed("faster", 1).unit("×"),
+        fixed("Amdahl", 1).unit("×"),
+        count("waits"),
+    ]);
+    for (letter, trainer, cure) in TRAINERS {
+        let slow = run(trainer, false, &mut forest)?;
+        let cured = run(trainer, true, &mut forest)?;
+        report.done(&format!("{letter}, as it is and cured"));
+        profile(answer, &mut profiles, format!("{letter}"), &slow);
+        profile(answer, &mut profiles, format!("{letter}, cured"), &cured);
+        cures.row(cells![
+            letter,
+            cure,
+            step(&slow) / step(&cured),
+            (answer.amdahl)(1.0 - slow.shares().kernel, 1.0).limit,
+            format!("{}→{}", waits(&slow), waits(&cured))
+        ]);
     }
-    let before = profiles(cases.iter().map(|c| (c.trainer, &c.slow, &c.before)));
-    report.table("before", "Four trainers as they are", &before);
-    let after = profiles(cases.iter().map(|c| (c.trainer, &c.fixed, &c.after)));
-    report.table("after", "Each after its cure", &after);
-    report.table("cures", "What the cure brought", &cures(&cases));
-    let (blind, waited) = bottlenecks::timed(answer, &sources)?;
+    report.table("profiles", "Where the time of each trainer goes", &profiles);
+    report.table("cures", "What the cure brought", &cures);
+    let [blind, waited] = timed(answer, &mut forest)?;
     report.say(format!(
-        "\nForward and backward of A, cured, by the host's clock:\n\
+        "\nA step of A, cured, by the host's clock:\n\
          {} without a wait, {} with the waits in the right places.",
-        ms(blind),
-        ms(waited)
+        ms(blind as f64),
+        ms(waited as f64)
     ));
-    report.json("forward_and_backward_ns", vec![blind, waited]);
-    let (machine, layers) = roofline::layers(answer)?;
+    let machine = roofline::machine(answer)?;
     let title = format!(
-        "The roofline: {:.0} GFLOP/s, {:.1} GB/s, ridge at {:.1} FLOP/byte",
+        "The roofline: {:.0} GFLOP/s, {:.1} GB/s",
         machine.flops / 1e9,
-        machine.bytes / 1e9,
-        machine.flops / machine.bytes
+        machine.bytes / 1e9
     );
-    report.table("layers", &title, &roofline::table(&layers));
-    report.file("05-roofline.svg", roofline_plot(&machine, &layers).svg());
-    files(report, &cases, answer);
+    report.table("layers", &title, &roofline::layers(answer, &machine)?);
     Ok(())
 }
 
-fn files(report: &mut Report, cases: &[Case], answer: &Lesson05) {
-    let slow: Vec<_> = cases.iter().map(|c| (c.trainer, &c.slow)).collect();
-    let fixed: Vec<_> = cases.iter().map(|c| (c.trainer, &c.fixed)).collect();
-    let guess = side_by_side("Two steps of each trainer", &slow, false);
-    let before = side_by_side("Two steps of each trainer, with names", &slow, true);
-    let after = side_by_side("Two steps of each trainer, cured", &fixed, true);
-    report.file("05-guess.svg", guess.svg());
-    report.file("05-bottlenecks.svg", before.svg());
-    report.file("05-cured.svg", after.svg());
-    report.file("05-amdahl.svg", amdahl_plot(answer).svg());
-    for case in cases {
-        let letter = case.trainer.letter();
-        // Enough to look at; the whole run would be tens of megabytes.
-        let (from, to) = part(&case.slow, 8);
-        let timeline = &case.slow.timeline.window(from, to);
-        report.file(format!("{letter}.trace.json"), chrome(timeline).to_string());
-        let kernels = kernel_table(answer, &few_spans(&case.slow));
-        report.file(format!("{letter}.kernels.csv"), csv(&kernels));
+/// Adds a row: where the time of a run goes.
+fn profile(answer: &Lesson05, table: &mut Table, name: String, run: &Timeline) {
+    let shares = run.shares();
+    let pattern = (answer.name_pattern)(&run.flat(), run.wall);
+    let host = (answer.totals)(&run.of(0));
+    table.row(cells![
+        name,
+        ms(step(run)),
+        shares.kernel,
+        shares.launch,
+        shares.wait,
+        shares.load,
+        pattern.map_or("nothing".into(), |pattern| format!("{pattern:?}")),
+        host.first().map_or("–", |total| total.name.as_str())
+    ]);
+}
+
+/// Nanoseconds a step.
+fn step(run: &Timeline) -> f64 {
+    run.wall as f64 / STEPS as f64
+}
+
+/// How often a step waits.
+fn waits(run: &Timeline) -> usize {
+    run.spans.iter().filter(|span| span.kind == Kind::Wait).count() / STEPS
+}
+
+/// Nanoseconds as milliseconds, or as microseconds if there are few.
+fn ms(ns: f64) -> String {
+    if ns < 1e5 {
+        format!("{:.1} µs", ns / 1e3)
+    } else {
+        format!("{:.2} ms", ns / 1e6)
     }
 }
