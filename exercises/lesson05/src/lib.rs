@@ -55,19 +55,15 @@ pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     todo!("5.4: the rest stays; solve for the part")
 }
 
-/// The share of copies in the device's busy time, from a profiler's CSV file, `cells[line][column]`. None if there is
-/// no time in any table; Some(0) if there is time, but no copy.
+/// The share of copies in the device's busy time, from a CSV file of `nsys stats`, `cells[line][column]`. None if there
+/// is no time in any table; Some(0) if there is time, but no copy.
 ///
 /// Each line with a cell `Name` or `Operation` has the column names of a table, in any order. The table ends before a
-/// line of fewer than 3 cells or the next column names. Lines outside of tables do not count.
+/// line of fewer than 3 cells or the next column names. Lines outside of tables do not count. A table without `Total
+/// Time (ns)` contains sizes: skip it. Each table has its own columns; sum over all of them. Times need not be whole.
 ///
-/// - nsys: `Time (%)` and `Total Time (ns)`. All rows belong to the device.
-/// - nvprof: `Type`, `Time(%)` (no space) and `Time`. The next line has the units; that of Time is `s`, `ms`, `us` or
-///   `ns`. Only rows whose `Type` is `GPU activities` belong to the device.
-/// - A table with neither `Time (%)` nor `Time(%)` contains sizes: skip it.
-///
-/// Each table has its own columns and units; sum over all of them. Times need not be whole. Copies are the rows whose
-/// name begins with `[CUDA memcpy`, in any direction; nothing else is a copy, whatever its name.
+/// Copies are the rows whose name begins with `[CUDA memcpy`, in any direction; nothing else is a copy, whatever its
+/// name.
 pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
     todo!("5.5: find the header, find the columns, sum")
 }

@@ -3,25 +3,26 @@
 use canopy::profile::Amdahl;
 use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
-use crate::{Lesson05, REFERENCE, answers, optional};
+use crate::{Lesson05, REFERENCE, answers};
 
 /// The share, and the speed-up that is wanted.
 type Input = (f64, f64);
 
-fn compared(answer: &Lesson05, (share, wanted): Input, facts: fn(&Amdahl) -> Facts) -> Verdict {
+fn compared(answer: &Lesson05, (share, wanted): Input) -> Verdict {
     let expected = (REFERENCE.amdahl)(share, wanted);
     // 1/wanted less the rest is near 0 if the factor is great, so that its rounding shows.
     let scale = 1e-6 * expected.needed.unwrap_or(0.0).powi(2);
     let case = given(format!("share {share}, wanted {wanted}")).at_scale(scale);
+    let facts = |of: &Amdahl| {
+        let limit = Facts::default().values("limit", of.limit);
+        let limit =
+            limit.cause("The limit is 1/(1 − share), in f64, whatever is wanted: infinite for a share of 1.");
+        match of.needed {
+            Some(needed) => limit.values("needed", needed),
+            None => limit.text("needed", "None"),
+        }
+    };
     case.same(facts(&(answer.amdahl)(share, wanted)), facts(&expected))
-}
-
-fn limit(answer: &Lesson05, input: Input) -> Verdict {
-    compared(answer, input, |a| Facts::default().values("limit", a.limit))
-}
-
-fn needed(answer: &Lesson05, input: Input) -> Verdict {
-    compared(answer, input, |a| optional("needed", a.needed))
 }
 
 /// With three decimals, so that it is short.
@@ -29,34 +30,20 @@ fn short(d: &mut Draw, low: f64, high: f64) -> f64 {
     (d.number(low, high) * 1000.0).round() / 1000.0
 }
 
-fn whole(d: &mut Draw) -> Vec<Input> {
-    vec![(1.0, short(d, 2.0, 9.0)), (1.0, 1e6)]
-}
-
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
-    by limit {
-        computes_the_limit: "if the part took no time",
-            "The limit is 1/(1 − share), in f64, whatever is wanted." => |d| {
-            let share = short(d, 0.55, 0.9);
-            let at = 1.0 / (1.0 - share);
-            // Below, at and above what can be reached.
-            let one = [1.01, 0.9 * at, 3.0 * at, 1.0, 0.5].map(|wanted| (share, wanted));
-            [one, [0.0, 0.25, 0.5, 0.995, 0.999_999_75].map(|share| (share, 1.01))].concat()
-        };
-        is_infinite_for_the_whole_run: "the part is the whole run",
-            "With a share of 1 nothing else is left: the limit is 1/0, which is f64::INFINITY." => whole;
-    }
-    by needed {
-        computes_the_needed_factor: "that the part needs",
+    by compared {
+        computes_limit_and_factor: "that the part needs",
             "The whole may take 1/wanted, and the rest takes 1 − share of it: share/(1/wanted − (1 − share))." => |d| {
             // What a part that much faster makes of the whole.
-            [(1.5, 4.0), (4.0, 20.0), (1.05, 1.3), (100.0, 200.0)].map(|(low, high)| {
+            let by = [(1.5, 4.0), (4.0, 20.0), (1.05, 1.3), (100.0, 200.0)].map(|(low, high)| {
                 let (share, factor) = (short(d, 0.35, 0.9), short(d, low, high));
                 (share, 1.0 / (share / factor + 1.0 - share))
-            }).into()
+            });
+            [by, [0.25, 0.5, 0.995, 0.999_999_75].map(|share| (share, 1.01))].concat()
         };
         needs_what_is_wanted_for_the_whole_run: "the part is the whole run",
-            "With a share of 1 the limit is infinite: the part must become `wanted` times as fast." => whole;
+            "With a share of 1 the limit is infinite: the part must become `wanted` times as fast." =>
+            |d| vec![(1.0, short(d, 2.0, 9.0)), (1.0, 1e6)];
         is_none_at_the_limit_and_above: "at the limit or above it",
             "From the limit on, the formula gives an infinite factor, a negative one, or 0: return None." => |d| {
             let share = short(d, 0.2, 0.7);
@@ -84,13 +71,10 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
 
 pub const MISTAKES: &[Mistake<Lesson05>] = mistakes! { "5.4" amdahl;
     1 "The limit is computed from share; the time that remains is 1 − share.";
-    2 "The limit is 1 divided by the share that remains, not that share itself.";
-    3 "The limit is the speed-up for a part that takes no time, not for one that is `wanted` times as fast.";
-    4 "The part gets the speed-up of the whole; it needs a greater one, because the rest does not change.";
-    5 "This is the speed-up of the whole if the part is `wanted` times as fast; the exercise is the reverse.";
-    6 "The share and the rest are swapped.";
-    7 "This is the share of its time that the part may keep; the speed-up is the reciprocal.";
-    8 "The rest is subtracted from the quotient; subtract it from 1/wanted before the division.";
-    9 "The share is missing: the part takes `share` of the run now, not all of it.";
-    10 "If the part is the whole run, any speed-up can be reached: it is not None.";
+    2 "The limit is the speed-up for a part that takes no time, not for one that is `wanted` times as fast.";
+    3 "The part gets the speed-up of the whole; it needs a greater one, because the rest does not change.";
+    4 "This is the speed-up of the whole if the part is `wanted` times as fast; the exercise is the reverse.";
+    5 "The share and the rest are swapped.";
+    6 "This is the share of its time that the part may keep; the speed-up is the reciprocal.";
+    7 "The share is missing: the part takes `share` of the run now, not all of it.";
 };

@@ -1,7 +1,7 @@
 //! Lesson 05: the third hint of each exercise, completed as a student does who has no other idea. `M` is 0 here; each
 //! other number is one known mistake, whose cause is in the exercise's file.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::collections::HashMap;
 
 use candle_core::Result;
 use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total};
@@ -20,10 +20,8 @@ pub fn totals<const M: u8>(spans: &[Span]) -> Vec<Total> {
         )
     });
     match M {
+        7 => return totals::<0>(&spans.iter().map(|s| Span { lane: 0, ..s.clone() }).collect::<Vec<_>>()),
         8 => order.sort_by_key(|&i| (spans[i].lane, spans[i].start, i)),
-        9 => return totals::<0>(&spans.iter().map(|s| Span { lane: 0, ..s.clone() }).collect::<Vec<_>>()),
-        10 => order.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i)),
-        11 => order.sort_by_key(|&i| (spans[i].lane, spans[i].start, Reverse((spans[i].end, i)))),
         _ => {}
     }
     for i in order {
@@ -38,7 +36,7 @@ pub fn totals<const M: u8>(spans: &[Span]) -> Vec<Total> {
         let same = inside.entry(&*span.name).or_default();
         let parent = open.last().map(|&parent| &*spans[parent].name);
         let row = rows.entry(&*span.name).or_default();
-        row.calls += usize::from(M != 6 || *same == 0);
+        row.calls += 1;
         row.own += time;
         let outermost = match M {
             2 => open.is_empty(),
@@ -48,7 +46,7 @@ pub fn totals<const M: u8>(spans: &[Span]) -> Vec<Total> {
         };
         if outermost { row.total += time; }
         *same += 1;
-        if let Some(name) = parent.filter(|name| M != 1 && (M != 7 || *name != span.name)) {
+        if let Some(name) = parent.filter(|name| M != 1 && (M != 6 || *name != span.name)) {
             rows.entry(name).or_default().own -= time;
         }
         open.push(i);
@@ -56,7 +54,6 @@ pub fn totals<const M: u8>(spans: &[Span]) -> Vec<Total> {
     let named = |(name, row): (&str, Total)| Total { name: name.to_string(), ..row };
     let mut all: Vec<Total> = rows.into_iter().map(named).collect();
     all.sort_by(|a, b| b.own.cmp(&a.own).then(a.name.cmp(&b.name)));
-    if M == 12 { all.sort_by(|a, b| b.total.cmp(&a.total).then(a.name.cmp(&b.name))); }
     all
 }
 
@@ -66,17 +63,12 @@ pub fn time_device<const M: u8>(
     runs: usize,
     work: &mut dyn FnMut() -> Result<()>,
 ) -> Result<Vec<u64>> {
-    match M {
-        7 => device.wait()?,
-        8 => return time_device::<0>(device, 0, runs, work),
-        9 => return time_device::<0>(device, 0, warm_up + runs, work),
-        10 => return time_device::<0>(device, warm_up, runs, &mut || work().or(Ok(()))),
-        _ => {}
-    }
+    if M == 6 { device.wait()?; }
+    if M == 7 { return time_device::<0>(device, warm_up, runs, &mut || work().or(Ok(()))); }
     for _ in 0..warm_up {
         work()?;
     }
-    if !(matches!(M, 3 | 5 | 7) || M == 6 && warm_up == 0) {
+    if !matches!(M, 3 | 5 | 6) {
         device.wait()?;
     }
     let mut times = Vec::new();
@@ -97,13 +89,12 @@ pub fn name_pattern<const M: u8>(spans: &[Span], wall: u64) -> Option<Pattern> {
     let (mut input, mut wait, mut launch) = (0, 0, 0);
     for span in spans {
         let time = span.end - span.start;
-        let add = |sum: &mut u64| *sum = if M == 8 { time.max(*sum) } else { *sum + time };
         match span.kind {
             Kind::Kernel => sorted.push((span.start, span.end)),
             Kind::Copy if M == 7 => {}
-            Kind::Load | Kind::Copy => add(&mut input),
-            Kind::Wait => add(&mut wait),
-            Kind::Launch => add(&mut launch),
+            Kind::Load | Kind::Copy => input += time,
+            Kind::Wait => wait += time,
+            Kind::Launch => launch += time,
             Kind::Other => {}
         }
     }
@@ -128,7 +119,7 @@ pub fn name_pattern<const M: u8>(spans: &[Span], wall: u64) -> Option<Pattern> {
     }
     let (mut most, mut pattern) = (0, None);
     for (time, name) in [(input, Pattern::Input), (wait, Pattern::Synchronisation), (launch, Pattern::Launch)] {
-        if time > most || (M == 9 && time == most && time > 0) {
+        if time > most || (M == 8 && time == most && time > 0) {
             (most, pattern) = (time, Some(name));
         }
     }
@@ -149,61 +140,40 @@ pub fn amdahl<const M: u8>(share: f64, wanted: f64) -> Amdahl {
     let factor = |other: f64| needed.map(|n| if wanted <= 1.0 { n } else { other });
     let (limit, needed) = match M {
         1 => (1.0 / share, needed),
-        2 => (rest, needed),
-        3 => (whole, needed),
-        4 => (limit, factor(wanted)),
-        5 => (limit, factor(whole)),
-        6 => (limit, amdahl::<0>(rest, wanted).needed),
-        7 => (limit, factor(left / share)),
-        8 => (limit, factor(share * wanted - rest)),
-        9 => (limit, factor(1.0 / left)),
-        10 => (limit, needed.filter(|_| share < 1.0 || wanted <= 1.0)),
+        2 => (whole, needed),
+        3 => (limit, factor(wanted)),
+        4 => (limit, factor(whole)),
+        5 => (limit, amdahl::<0>(rest, wanted).needed),
+        6 => (limit, factor(left / share)),
+        7 => (limit, factor(1.0 / left)),
         _ => (limit, needed),
     };
     Amdahl { limit, needed }
 }
 
 pub fn copy_share<const M: u8>(cells: &[Vec<String>]) -> Option<f64> {
-    // The columns of the current table: time, name, type, and its unit.
-    let mut table: Option<(usize, usize, Option<usize>, Option<f64>)> = None;
+    // The columns of the current table: time and name.
+    let mut table: Option<(usize, usize)> = None;
     let (mut all, mut copies) = (0.0, 0.0);
     for line in cells {
         let find = |name: &str| line.iter().position(|c| c == name);
         if let Some(name) = find("Name").or(find("Operation")) {
-            table = if find("Time (%)").is_some() {
-                find("Total Time (ns)").map(|time| (time, name, None, Some(1.0)))
-            } else if find("Time(%)").is_some() {
-                find("Time").map(|time| (time, name, find("Type"), None))
-            } else {
-                table.filter(|_| M == 8)
-            };
-            if M == 7 && table.is_some() { (all, copies) = (0.0, 0.0); }
+            let sizes = table.filter(|_| M == 5);
+            table = find("Total Time (ns)").map(|time| (time, name)).or(sizes);
+            if M == 4 && table.is_some() { (all, copies) = (0.0, 0.0); }
             continue;
         }
         if line.len() < 3 {
-            table = table.filter(|_| M == 9);
+            table = table.filter(|_| M == 6);
             continue;
         }
-        let Some((time, name, kind, unit)) = table else { continue };
-        let Some(unit) = unit else {
-            let unit = match line[time].as_str() {
-                "s" if M != 6 => 1e9,
-                "ms" if M != 6 => 1e6,
-                "us" if M != 6 => 1e3,
-                _ => 1.0,
-            };
-            table = Some((time, name, kind, Some(unit)));
-            continue;
+        let Some((time, name)) = table else { continue };
+        let name = match &*line[name] {
+            name if M == 2 && name.contains("memcpy") => "[CUDA memcpy",
+            "[CUDA memset]" if M == 3 => continue,
+            name => name,
         };
-        if M != 2 && kind.is_some_and(|k| line[k] != "GPU activities") { continue; }
-        let (cell, name) = (&line[time], &line[name]);
-        let name = match M {
-            3 if name.contains("memcpy") => "[CUDA memcpy",
-            4 if name == "[CUDA memset]" => continue,
-            5 if name.contains("Device-to-Device") || name.contains("DtoD") => "",
-            _ => name,
-        };
-        let ns = cell.parse::<f64>().ok()? * unit;
+        let ns = line[time].parse::<f64>().ok()?;
         all += ns;
         if name.starts_with("[CUDA memcpy") {
             copies += ns;

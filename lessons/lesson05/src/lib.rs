@@ -16,7 +16,6 @@ mod totals;
 
 use candle_core::Result;
 use canopy::profile::{self, Amdahl, Machine, MatMul, Pattern, Roof, Span, Stream, Total};
-use grader::Facts;
 
 /// Gives the device something to do.
 pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
@@ -29,12 +28,4 @@ grader::contract! {
     "5.4" amdahl: fn(f64, f64) -> Amdahl = profile::amdahl;
     "5.5" copy_share: fn(&[Vec<String>]) -> Option<f64> = profile::copy_share;
     "5.6" matmul_roof: fn(&MatMul, &Machine) -> Roof = profile::matmul_roof;
-}
-
-/// A number that may be None.
-fn optional(what: &str, number: Option<f64>) -> Facts {
-    match number {
-        Some(number) => Facts::default().values(what, number),
-        None => Facts::default().text(what, "None"),
-    }
 }

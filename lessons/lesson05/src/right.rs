@@ -56,12 +56,10 @@ pub const RIGHT: &[Right<Lesson05>] = &[
             return Some(Pattern::Compute);
         }
         let sum = |kind: Kind| of(kind).map(Span::duration).sum::<u64>();
-        match [sum(Kind::Load) + sum(Kind::Copy), sum(Kind::Wait), sum(Kind::Launch)] {
-            [0, 0, 0] => None,
-            [input, wait, launch] if input >= wait.max(launch) => Some(Pattern::Input),
-            [_, wait, launch] if wait >= launch => Some(Pattern::Synchronisation),
-            _ => Some(Pattern::Launch),
-        }
+        let input = (sum(Kind::Load) + sum(Kind::Copy), Pattern::Input);
+        let others = [(sum(Kind::Launch), Pattern::Launch), (sum(Kind::Wait), Pattern::Synchronisation)];
+        let greatest = others.into_iter().chain([input]).max_by_key(|sum| sum.0)?;
+        (greatest.0 > 0).then_some(greatest.1)
     }),
     right!("5.4", "by the times that the whole and the rest take", amdahl: |share, wanted| {
         let rest = 1.0 - share;
@@ -72,25 +70,14 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         };
         Amdahl { limit: rest.recip(), needed }
     }),
-    right!("5.4", "no factor above a billion", amdahl: |share, wanted| {
-        let rest = 1.0 - share;
-        let factor = share / (1.0 / wanted - rest);
-        let needed = if wanted <= 1.0 { 1.0 } else { factor };
-        Amdahl { limit: 1.0 / rest, needed: (1.0..1e9).contains(&needed).then_some(needed) }
-    }),
     right!("5.5", "each table read from its column names on", copy_share: |cells| {
         let begins = |line: &Vec<String>| line.iter().any(|c| c == "Name" || c == "Operation");
         let (mut busy, mut copies) = (0.0, 0.0);
         for (at, head) in cells.iter().enumerate().filter(|(_, line)| begins(line)) {
             let find = |name: &str| head.iter().position(|c| c == name);
-            let (nsys, nvprof) = (find("Total Time (ns)"), find("Time(%)").and(find("Time")));
-            let (Some(time), Some(name)) = (nsys.or(nvprof), find("Operation").or(find("Name"))) else { continue };
-            let mut rows = cells[at + 1..].iter().take_while(|line| line.len() > 2 && !begins(line));
-            let units = if nsys.is_some() { None } else { rows.next() };
-            let unit = units.map_or("ns", |units| &units[time]);
-            let thousands = ["ns", "us", "ms", "s"].iter().position(|&known| known == unit)?;
-            for row in rows.filter(|row| find("Type").is_none_or(|kind| row[kind] == "GPU activities")) {
-                let ns = row[time].parse::<f64>().ok()? * 1e3_f64.powi(thousands as i32);
+            let (Some(time), Some(name)) = (find("Total Time (ns)"), find("Operation").or(find("Name"))) else { continue };
+            for row in cells[at + 1..].iter().take_while(|line| line.len() > 2 && !begins(line)) {
+                let ns = row[time].parse::<f64>().ok()?;
                 busy += ns;
                 copies += if row[name].starts_with("[CUDA memcpy") { ns } else { 0.0 };
             }

@@ -5,30 +5,30 @@ use grader::{Check, Draw, Facts, Mistake, Values, Verdict, given, mistakes, rows
 
 use crate::{Lesson05, REFERENCE, answers};
 
-/// How many fields of the result are compared: each check compares those of the checks before as well.
-type Input = (MatMul, Machine, usize);
+type Input = (MatMul, Machine);
 
 #[rustfmt::skip]
 const MACHINE: Machine = Machine { flops: 3e11, bytes: 2e10 };
 
-fn roofs(answer: &Lesson05, (product, machine, fields): Input) -> Verdict {
+fn roofs(answer: &Lesson05, (product, machine): Input) -> Verdict {
     let facts = |of: &Lesson05| {
         let roof = (of.matmul_roof)(&product, &machine);
         // Counts are exact.
         let count = |count: f64| Values::tensor(vec![count], &[], "integer");
-        let numbers = [
-            ("flops", count(roof.flops)),
-            ("bytes", count(roof.bytes)),
-            ("intensity", roof.intensity.into()),
-            ("attainable", roof.attainable.into()),
-            ("seconds · 10⁶", (1e6 * roof.seconds).into()),
-        ];
-        let facts = numbers.into_iter().take(fields);
-        let facts = facts.fold(Facts::default(), |facts, (name, value)| facts.values(name, value));
-        match fields {
-            6 => facts.text("memory_bound", roof.memory_bound.to_string()),
-            _ => facts,
-        }
+        Facts::default()
+            .values("flops", count(roof.flops))
+            .cause("Each of rows · columns results needs `inner` multiplications and as many additions, counted in f64.")
+            .values("bytes", count(roof.bytes))
+            .values("intensity", roof.intensity)
+            .cause("Divide `flops` by `bytes`, both as f64, and do not round.")
+            .values("attainable", roof.attainable)
+            .cause("`attainable` is the lower of machine.flops and intensity · machine.bytes.")
+            .values("seconds · 10⁶", 1e6 * roof.seconds)
+            .cause("`seconds` is flops/attainable.")
+            .text("memory_bound", roof.memory_bound.to_string())
+            .cause(
+                "`memory_bound` is true if intensity · machine.bytes is below machine.flops: < and not <=.",
+            )
     };
     given(format!("{product:?}, {machine:?}")).same(facts(answer), facts(&REFERENCE))
 }
@@ -43,15 +43,8 @@ fn drawn(d: &mut Draw, low: usize, width: usize) -> MatMul {
     product([inner + d.whole(1, 30), inner, inner + d.whole(31, 60), width])
 }
 
-/// Also one row, one column, and an inner product of one number.
-fn count(d: &mut Draw, fields: usize) -> Vec<Input> {
-    let one = [[1, 7, 5, 4], [6, 1, 9, 4], [5, 8, 1, 4]].map(product);
-    let all = [drawn(d, 20, 4)].into_iter().chain(one);
-    all.map(|product| (product, MACHINE, fields)).collect()
-}
-
 /// Machines whose ridge is at a multiple of the product's intensity. That is small and great: no fixed ridge is right.
-fn at_ridges(d: &mut Draw, fields: usize) -> Vec<Input> {
+fn at_ridges(d: &mut Draw) -> Vec<Input> {
     let all = [3.0, 3.0, 1.05, 80.0, 0.3, 0.95, 0.01]
         .into_iter()
         .zip([3, 80, 30, 30, 30, 30, 30]);
@@ -59,39 +52,32 @@ fn at_ridges(d: &mut Draw, fields: usize) -> Vec<Input> {
         let product = drawn(d, low, 4);
         let bytes = d.number(1e10, 1e11).round();
         let flops = (bytes * times * (REFERENCE.matmul_roof)(&product, &MACHINE).intensity).round();
-        (product, Machine { flops, bytes }, fields)
+        (product, Machine { flops, bytes })
     };
     all.map(input).collect()
 }
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.6";
     by roofs {
-        counts_operations: "`flops` counts",
-            "Each of rows · columns results needs `inner` multiplications and as many additions." => |d| count(d, 1);
-        counts_bytes: "read once and the result is written once",
-            "Multiply `width` by the numbers of all three matrices: rows·inner + inner·columns + rows·columns." =>
-            |d| count(d, 2);
-        divides_operations_by_bytes: "`intensity` is FLOP per byte",
-            "Divide `flops` by `bytes`, both as f64, and do not round." => |d| count(d, 3);
+        counts_operations_and_bytes: "read once and the result is written once",
+            "Multiply `width` by the numbers of all three matrices: rows·inner + inner·columns + rows·columns." => |d| {
+            // Also one row, one column, and an inner product of one number.
+            let one = [[1, 7, 5, 4], [6, 1, 9, 4], [5, 8, 1, 4]].map(product);
+            [drawn(d, 20, 4)].into_iter().chain(one).map(|product| (product, MACHINE)).collect()
+        };
         uses_the_width_of_a_number: "of `width` bytes", "A number has `width` bytes, not always 4." =>
-            |d| [2, 8, 1].map(|width| (drawn(d, 20, width), MACHINE, 3)).into();
+            |d| [2, 8, 1].map(|width| (drawn(d, 20, width), MACHINE)).into();
         counts_large_products: "more than 10¹²",
             "Convert the sizes to f64 before you multiply: 32 bits overflow, and f32 rounds." => |d| {
             // 10^13 operations, and 10^9 bytes.
             let rows = 100_001 + 2 * d.whole(1, 9_000);
-            vec![(product([rows, 8001, 9001, 4]), MACHINE, 3)]
+            vec![(product([rows, 8001, 9001, 4]), MACHINE)]
         };
-        is_limited_by_the_lower_limit: "the lower of its arithmetic and its memory limit",
-            "`attainable` is the lower of machine.flops and intensity · machine.bytes; `seconds` flops/attainable." =>
-            |d| at_ridges(d, 5);
-        is_memory_bound_below_the_ridge: "if only memory is the limit",
-            "`memory_bound` is true if intensity · machine.bytes is below machine.flops, and false above it." =>
-            |d| at_ridges(d, 6);
-        is_not_memory_bound_at_the_ridge: "at the ridge",
-            "At the ridge itself both limits are equal, and `memory_bound` is false: < and not <=." => |d| {
+        is_limited_by_the_lower_limit: "the lower of its arithmetic and its memory limit", "" => at_ridges;
+        is_not_memory_bound_at_the_ridge: "at the ridge", "" => |d| {
             // 2·n³ operations over 12·n² bytes are n/6 a byte: with n = 12 nothing is rounded.
             let bytes = f64::from(1 << d.whole(4, 20));
-            vec![(product([12, 12, 12, 4]), Machine { flops: 2.0 * bytes, bytes }, 6)]
+            vec![(product([12, 12, 12, 4]), Machine { flops: 2.0 * bytes, bytes })]
         };
     }
 };

@@ -15,11 +15,6 @@ const NOTICE: u64 = 300;
 /// The clock at the start: more than f64 can count exactly.
 const START: u64 = 1_700_000_000_000_000_123;
 
-/// The error of a piece of work that fails when it is launched.
-const AT_LAUNCH: &str = "out of memory";
-/// The error of the wait after a piece that failed later.
-const AT_WAIT: &str = "an illegal memory access was encountered";
-
 /// A device that runs each piece of work after its launch. All its times are simulated.
 #[derive(Clone, Default)]
 struct Device {
@@ -27,7 +22,7 @@ struct Device {
     /// Nanoseconds of each piece of work, of the warm-up and of the runs.
     costs: Vec<u64>,
     /// Which piece fails, from 1 on, or 0 for older work; and whether at its launch, or later.
-    failing: Cell<Option<(usize, bool)>>,
+    failing: Option<(usize, bool)>,
     /// The host's time since the start.
     host: Cell<u64>,
     /// When the device will be done.
@@ -37,19 +32,19 @@ struct Device {
 
 impl Device {
     fn new(warm_up: usize, costs: Vec<u64>) -> Self {
-        let idle = Self::default();
         Self {
             warm_up,
             costs,
-            ..idle
+            ..Self::default()
         }
     }
 
     /// Each piece of work takes 5,000 ns.
     fn failing(warm_up: usize, runs: usize, piece: usize, at_launch: bool) -> Self {
-        let device = Self::new(warm_up, vec![5_000; warm_up + runs]);
-        device.failing.set(Some((piece, at_launch)));
-        device
+        Self {
+            failing: Some((piece, at_launch)),
+            ..Self::new(warm_up, vec![5_000; warm_up + runs])
+        }
     }
 
     fn runs(&self) -> usize {
@@ -63,19 +58,21 @@ impl Device {
         self.host.set(self.host.get() + LAUNCH);
         let cost = self.costs.get(piece - 1).copied().unwrap_or(0);
         self.done.set(self.done.get().max(self.host.get()) + cost);
-        if self.failing.get() == Some((piece, true)) {
-            bail!("{AT_LAUNCH}");
+        if self.failing == Some((piece, true)) {
+            bail!("out of memory");
         }
         Ok(())
     }
 
     fn shown(&self) -> String {
-        let failing = match self.failing.get() {
-            None => String::new(),
-            Some((0, _)) => "; older work has failed, and the first wait says so".into(),
-            Some((piece, true)) => format!("; call {piece} of `work` fails"),
-            Some((piece, false)) => format!("; the work of call {piece} fails, and the next wait says so"),
-        };
+        let failing = self.failing.map_or(String::new(), |(piece, at_launch)| {
+            let when = if at_launch {
+                "at once"
+            } else {
+                "and the next wait says so"
+            };
+            format!("; call {piece} of `work` (0: older work) fails, {when}")
+        });
         let (runs, older) = (self.runs(), self.done.get());
         format!(
             "warm_up {}, runs {runs}; the device is busy for {older} ns; the calls of `work` give it {:?} ns; \
@@ -92,13 +89,10 @@ impl Stream for Device {
 
     fn wait(&self) -> Result<()> {
         self.host.set(self.host.get().max(self.done.get()) + NOTICE);
-        if let Some((piece, false)) = self.failing.get()
-            && piece <= self.launched.get()
-        {
-            self.failing.set(None);
-            bail!("{AT_WAIT}");
+        match self.failing {
+            Some((piece, false)) if piece <= self.launched.get() => bail!("an illegal memory access"),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -116,7 +110,7 @@ fn timed(answer: &Lesson05, device: Device) -> Verdict {
     let case = given(device.shown());
     let (expected, calls) = facts(&REFERENCE, device.clone(), 0);
     // After an error, as an answer may wait within the warm-up; and without runs.
-    let any = device.failing.get().is_some() || device.runs() == 0;
+    let any = device.failing.is_some() || device.runs() == 0;
     case.same(facts(answer, device, if any { calls } else { 0 }).0, expected)
 }
 
@@ -152,17 +146,14 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.2";
             costs[warm_up + 1] = 5_000;
             vec![Device::new(warm_up, costs), Device::new(warm_up, vec![5_000; warm_up])]
         };
-        returns_errors_of_work: "return its error",
-            "If `work` fails, in the warm-up too, return its error as it is, and at once: `work()?` does." => |d| {
+        returns_errors: "return its error",
+            "If `work` or a wait fails, in the warm-up too, return its error as it is, and at once: `?` does." => |d| {
             let runs = d.whole(3, 5);
-            let failing = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, runs + 1)];
-            failing.map(|(warm_up, piece)| Device::failing(warm_up, runs, piece, true)).into()
-        };
-        returns_errors_of_waits: "return its error",
-            "A wait returns the errors of all work before it. Return them, and at once: `device.wait()?` does." => |d| {
-            let runs = d.whole(3, 5);
-            let failing = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, 2), (2, runs + 1), (0, 0), (2, 0)];
-            failing.map(|(warm_up, piece)| Device::failing(warm_up, runs, piece, false)).into()
+            let of_work = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, runs + 1)];
+            let of_work = of_work.map(|(warm_up, piece)| Device::failing(warm_up, runs, piece, true));
+            let of_waits = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, 2), (2, runs + 1), (0, 0), (2, 0)];
+            let of_waits = of_waits.map(|(warm_up, piece)| Device::failing(warm_up, runs, piece, false));
+            of_work.into_iter().chain(of_waits).collect()
         };
     }
 };
@@ -173,9 +164,6 @@ pub const MISTAKES: &[Mistake<Lesson05>] = mistakes! { "5.2" time_device;
     3 "The wait before a run comes after the clock is read, so it is timed.";
     4 "The clock is read after `work` has returned, so the launch is missing: read it before `work`.";
     5 "Nothing is waited for before the clock is first read: the device is busy with older work, or the warm-up.";
-    6 "The first time includes older work of the device: wait also if there is no warm-up.";
-    7 "The device is still busy with the warm-up when the clock is first read: wait after the warm-up.";
-    8 "There is no warm-up: `work` is called `runs` times only.";
-    9 "The warm-up is timed with the runs.";
-    10 "An error of `work` is ignored.";
+    6 "The device is still busy with the warm-up when the clock is first read: wait after the warm-up.";
+    7 "An error of `work` is ignored.";
 };

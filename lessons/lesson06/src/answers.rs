@@ -3,7 +3,7 @@
 
 use candle_core::{DType, Result, Tensor, Var};
 use canopy::precision::{
-    BF16, Backward, BytesPerParameter, Casting, DynamicScaler, FP32, Format, Operator, Overflow, Product,
+    BF16, Backward, BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product,
     TensorCores,
 };
 
@@ -97,17 +97,15 @@ pub fn update_scale<const M: u8>(state: &mut DynamicScaler, found_inf: bool) {
     let due = !found_inf && state.good + 1 == state.interval;
     match M {
         1 if found_inf => state.scale /= state.backoff * state.backoff,
-        2 if found_inf => state.scale *= 0.5 / state.backoff,
-        3 => return update_scale::<0>(state, !found_inf),
-        4 if found_inf => {
+        2 => return update_scale::<0>(state, !found_inf),
+        3 if found_inf => {
             state.scale *= state.backoff;
             return;
         }
-        5 if found_inf => state.scale = state.scale.max(1.0 / state.backoff),
-        6 if found_inf => state.scale = 65536.0 / state.backoff,
-        7 if !found_inf && state.good + 2 == state.interval => state.good += 1,
-        8 if due => state.scale *= 2.0 / state.growth,
-        9 if due && state.scale * state.growth > f64::from(f32::MAX) => state.scale *= state.growth,
+        4 if found_inf => state.scale = state.scale.max(1.0 / state.backoff),
+        5 if found_inf => state.scale = 65536.0 / state.backoff,
+        6 if !found_inf && state.good + 2 == state.interval => state.good += 1,
+        7 if due && state.scale * state.growth > f64::from(f32::MAX) => state.scale *= state.growth,
         _ => {}
     }
     if found_inf {
@@ -172,9 +170,7 @@ pub fn bytes_per_parameter<const M: u8>(format: Format, moments: u32) -> BytesPe
         match M {
             4 => bytes.master = 4,
             5 => bytes.master = 0,
-            6 => bytes.master = if stored < 4 { stored } else { 0 },
-            7 => bytes.optimizer = stored * moments,
-            _ => bytes.optimizer += bytes.master,
+            _ => bytes.optimizer = stored * moments,
         }
         return bytes;
     }
@@ -238,11 +234,7 @@ pub fn tensor_cores<const M: u8>(product: Product, format: Format) -> TensorCore
         7 => padded.m.min(padded.n).min(padded.k) >= 128,
         _ => worth,
     };
-    let format = match M {
-        8 => BF16,
-        9 if format.bits() == 19 => FP32,
-        _ => format,
-    };
+    let format = if M == 8 { BF16 } else { format };
     TensorCores {
         served: format.bits() < 32,
         padded,

@@ -44,7 +44,5 @@ pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.6" bytes_per_parameter
     3 "8 bits are one byte; here every format below fp32 is treated as 16 bits.";
     4 "An fp32 weight is its own master and needs no second copy.";
     5 "The fp32 master of low-precision weights is missing.";
-    6 "A master in the format of the weights is useless; it is fp32, 4 bytes.";
-    7 "The optimizer's numbers are always fp32: 4 bytes each.";
-    8 "The master is counted with the optimizer as well; it has its own field.";
+    6 "The optimizer's numbers are always fp32: 4 bytes each.";
 };

@@ -71,5 +71,4 @@ pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.8" tensor_cores;
     6 "A side of exactly 128 is enough.";
     7 "The padded sides are compared; compare the sides before padding.";
     8 "fp32 products do not run on tensor cores.";
-    9 "Tensor cores support tf32.";
 };

@@ -64,12 +64,10 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.4";
 
 pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.4" update_scale;
     1 "The scale is divided by `backoff`; multiply by it.";
-    2 "The scale is always halved; multiply by `backoff`.";
-    3 "Overflow and good step are swapped.";
-    4 "Good steps before an overflow still count; the steps must be consecutive.";
-    5 "The scale stops at 1; it may become smaller.";
-    6 "An overflow sets the scale back to 65,536; multiply it by `backoff`.";
-    7 "The scale grows one step early: count the step first.";
-    8 "The scale is always doubled; multiply by `growth`.";
-    9 "The scale grows beyond the range of f32; it should stay unchanged then.";
+    2 "Overflow and good step are swapped.";
+    3 "Good steps before an overflow still count; the steps must be consecutive.";
+    4 "The scale stops at 1; it may become smaller.";
+    5 "An overflow sets the scale back to 65,536; multiply it by `backoff`.";
+    6 "The scale grows one step early: count the step first.";
+    7 "The scale grows beyond the range of f32; it should stay unchanged then.";
 };
