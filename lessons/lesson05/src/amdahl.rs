@@ -33,7 +33,7 @@ fn short(d: &mut Draw, low: f64, high: f64) -> f64 {
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
     by compared {
         computes_limit_and_factor: "that the part needs",
-            "The whole may take 1/wanted, and the rest takes 1 − share of it: share/(1/wanted − (1 − share))." => |d| {
+            "The rest takes 1 − share of the 1/wanted: share/(1/wanted − (1 − share)), also near the limit." => |d| {
             // What a part that much faster makes of the whole.
             let by = [(1.5, 4.0), (4.0, 20.0), (1.05, 1.3), (100.0, 200.0)].map(|(low, high)| {
                 let (share, factor) = (short(d, 0.35, 0.9), short(d, low, high));

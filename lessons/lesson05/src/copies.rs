@@ -122,7 +122,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
                 COLUMNS.to_owned(),
                 format!("{COLUMNS}0.0|0|{n}|0.0|CUDA_KERNEL|gemm\n"),
                 format!("Total (MB)|Count|Operation\n{n}.5|{n}|[CUDA memcpy Host-to-Device]\n"),
-                format!("{COLUMNS}90.0|{n}00|3|0.0|CUDA_KERNEL|BinaryOperation<float>\n10.0|55|3|0.0|MEMORY_OPER|[CUDA memset]\n"),
+                format!("{COLUMNS}90.0|{n}00|3|0.0|KERNEL|BinaryOperation<float>\n10.0|55|3|0.0|OPER|[CUDA memset]\n"),
                 format!("{COLUMNS}99.0|{n}00|3|0.0|MEMORY_OPER|[CUDA memcpy Host-to-Device]\n"),
             ]
         };

@@ -92,7 +92,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 and(line(100, &[], &[(1, 50, 90)]), Wait, 0, 88, 95),
             ];
         adds_loading_and_copying: "`Kind::Copy` together",
-            "Input is the sum of `Load` and `Copy`, in all lanes; a copy is never kernel time." => |_| vec![
+            "Sum all spans of a kind; `Load` and `Copy` together, and a copy is never kernel time." => |_| vec![
                 line(100, &[(Load, 14), (Wait, 25), (Load, 16), (Copy, 10), (Launch, 20)], &[]),
                 line(100, &[(Launch, 20), (Wait, 35), (Copy, 38)], &[]),
                 line(100, &[(Load, 25), (Copy, 20), (Wait, 35), (Launch, 20)], &[]),

@@ -17,7 +17,7 @@ fn roofs(answer: &Lesson05, (product, machine): Input) -> Verdict {
         let count = |count: f64| Values::tensor(vec![count], &[], "integer");
         Facts::default()
             .values("flops", count(roof.flops))
-            .cause("Each of rows · columns results needs `inner` multiplications and as many additions, counted in f64.")
+            .cause("Each of rows · columns results needs `inner` multiplications and additions. Multiply as f64.")
             .values("bytes", count(roof.bytes))
             .values("intensity", roof.intensity)
             .cause("Divide `flops` by `bytes`, both as f64, and do not round.")

@@ -1,7 +1,7 @@
 //! A device for machines without a GPU: a thread that takes work from a queue, in order, while the host goes on.
 //!
-//! As on a GPU's stream, a launch returns at once and the work is done later. The results are real: canopy computes them on
-//! the CPU.
+//! As on a GPU's stream, a launch returns at once and the work is done later. The results are real: canopy computes them
+//! on the CPU.
 
 use std::{sync::mpsc, thread};
 
@@ -112,10 +112,10 @@ impl Queue {
         self.send(move |memory| profile::timed(name, Kind::Kernel, || work(memory)));
     }
 
-    /// Launches a copy. It has its turn in the queue, as on a stream.
+    /// Launches a copy, named as nsys names it. It has its turn in the queue, as on a stream.
     pub fn copy(&self, batch: Batch) {
         self.send(move |memory| {
-            let _span = profile::span("to device", Kind::Copy);
+            let _span = profile::span("[CUDA memcpy Host-to-Device]", Kind::Copy);
             memory.input = Some(batch.to_device(&Device::Cpu)?);
             Ok(())
         });

@@ -1,8 +1,8 @@
-//! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is cured, and the trainer
-//! is profiled again.
+//! The experiment of lesson 05: four trainers, each with one bottleneck. Your functions find it, it is cured, and the
+//! trainer is profiled again.
 //!
-//! `cargo run -p lesson05` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N` another
-//! seed, `-- --json` prints JSON.
+//! `cargo run -p lesson05` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N`
+//! another seed, `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson05;
@@ -34,8 +34,8 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
     let mut forest = Forest::open(small(256, report.seed()))?;
     report.say("\nSmall PointNets are trained. The device is a thread that takes work from a queue.");
     let shares = ["kernel", "launch", "wait", "load"].map(|kind| percent(kind, 0));
-    let columns = [left(""), count("a step")].into_iter().chain(shares);
-    let mut profiles = Table::new(columns.chain([left("bound by"), left("most self time")]));
+    let columns = [left(""), fixed("ms a step", 2)].into_iter().chain(shares);
+    let mut profiles = Table::new(columns.chain([percent("copies", 1), left("bound by")]));
     let mut cures = Table::new([
         left(""),
         left("cure"),
@@ -59,12 +59,10 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
     }
     report.table("profiles", "Where the time of each trainer goes", &profiles);
     report.table("cures", "What the cure brought", &cures);
-    let [blind, waited] = timed(answer, &mut forest)?;
+    let [blind, waited] = timed(answer, &mut forest)?.map(|ns| ns as f64 / 1e6);
     report.say(format!(
         "\nA step of A, cured, by the host's clock:\n\
-         {} without a wait, {} with the waits in the right places.",
-        ms(blind as f64),
-        ms(waited as f64)
+         {blind:.3} ms without a wait, {waited:.3} ms with the waits in the right places."
     ));
     let machine = roofline::machine(answer)?;
     let title = format!(
@@ -80,17 +78,28 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
 fn profile(answer: &Lesson05, table: &mut Table, name: String, run: &Timeline) {
     let shares = run.shares();
     let pattern = (answer.name_pattern)(&run.flat(), run.wall);
-    let host = (answer.totals)(&run.of(0));
     table.row(cells![
         name,
-        ms(step(run)),
+        step(run) / 1e6,
         shares.kernel,
         shares.launch,
         shares.wait,
         shares.load,
-        pattern.map_or("nothing".into(), |pattern| format!("{pattern:?}")),
-        host.first().map_or("–", |total| total.name.as_str())
+        copies(answer, run),
+        pattern.map_or("nothing".into(), |pattern| format!("{pattern:?}"))
     ]);
+}
+
+/// The share of copies in the device's busy time, by a table as nsys writes it.
+fn copies(answer: &Lesson05, run: &Timeline) -> Option<f64> {
+    let device = run.spans.iter().filter(|span| run.lanes[span.lane].device);
+    let totals = (answer.totals)(&device.cloned().collect::<Vec<_>>());
+    let head = ["Time (%)", "Total Time (ns)", "Name"].map(String::from);
+    let rows = totals
+        .into_iter()
+        .map(|total| [String::new(), total.own.to_string(), total.name]);
+    let cells: Vec<_> = [head].into_iter().chain(rows).map(Vec::from).collect();
+    (answer.copy_share)(&cells)
 }
 
 /// Nanoseconds a step.
@@ -101,13 +110,4 @@ fn step(run: &Timeline) -> f64 {
 /// How often a step waits.
 fn waits(run: &Timeline) -> usize {
     run.spans.iter().filter(|span| span.kind == Kind::Wait).count() / STEPS
-}
-
-/// Nanoseconds as milliseconds, or as microseconds if there are few.
-fn ms(ns: f64) -> String {
-    if ns < 1e5 {
-        format!("{:.1} µs", ns / 1e3)
-    } else {
-        format!("{:.2} ms", ns / 1e6)
-    }
 }

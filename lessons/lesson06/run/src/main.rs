@@ -1,8 +1,8 @@
 //! The experiment of lesson 06: short trainings of a small PointNet in low-precision formats, emulated on the CPU; the
 //! accuracy against the loss scale; and tensor cores.
 //!
-//! `cargo run -p lesson06` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N` another
-//! seed, `-- --seeds N` repeats the trainings in all formats, `-- --json` prints JSON.
+//! `cargo run -p lesson06` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N`
+//! another seed, `-- --seeds N` repeats the trainings in all formats, `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson06;
