@@ -1,22 +1,21 @@
 //! The same scans and the same network, split in three ways: by scan, by tree, and by the groups of exercise 3.6.
 
+use std::collections::HashSet;
+
 use anyhow::Result;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Tensor};
 use canopy::{
     kernels::Pass,
-    loader::{Augment, Batch, Collate, batches, epoch_order},
-    model::PointNet,
-    optim::OptimConfig,
-    train::{
-        Loss, metrics,
-        short::{Forest, Learner},
-    },
+    loader::{Augment, Collate, batches, epoch_order},
+    train::short::Forest,
 };
 use grader::{
     cells,
     table::{Table, count, left, percent},
 };
 use lesson03::Lesson03;
+
+use super::learner;
 
 pub const POINTS: usize = 128;
 /// Trees, and scans of each: random samples of its cloud, as if it had been scanned several times.
@@ -28,8 +27,11 @@ const REPEATS: u64 = 4;
 /// Share of the scans in the test set.
 const HELD_OUT: f64 = 0.3;
 
-/// Six scans each of 140 trees: the clouds as the network sees them, and the record of each.
-fn scans(forest: &Forest) -> Result<(Vec<Batch>, Vec<usize>)> {
+/// A cloud as the network sees it, and its label.
+type Scan = (Tensor, Tensor);
+
+/// Six scans each of 140 trees, and the record of each.
+fn scans(forest: &Forest) -> Result<(Vec<Scan>, Vec<usize>)> {
     let collate = Collate {
         augment: Augment {
             turn: false,
@@ -37,22 +39,13 @@ fn scans(forest: &Forest) -> Result<(Vec<Batch>, Vec<usize>)> {
         },
         ..forest.collate()
     };
-    let mut trees: Vec<usize> = Vec::new();
-    for r in epoch_order(forest.data.len(), forest.config.seed, 0) {
-        let name = &forest.data.records[r].tree;
-        let new = trees
-            .iter()
-            .all(|&other| forest.data.records[other].tree != *name);
-        if new && trees.len() < TREES {
-            trees.push(r);
-        }
-    }
+    let mut trees = epoch_order(forest.data.len(), forest.config.seed, 0);
+    let mut seen = HashSet::new();
+    trees.retain(|&r| seen.insert(&forest.data.records[r].tree));
+    trees.truncate(TREES);
     let of: Vec<usize> = trees.iter().flat_map(|&r| vec![r; SCANS as usize]).collect();
-    let scans = of
-        .iter()
-        .enumerate()
-        .map(|(i, &r)| collate.batch(&[r], i as u64 % SCANS));
-    Ok((scans.collect::<Result<_>>()?, of))
+    let scan = |(i, &r): (usize, &usize)| collate.batch(&[r], i as u64 % SCANS)?.to_device(&forest.device);
+    Ok((of.iter().enumerate().map(scan).collect::<Result<_>>()?, of))
 }
 
 /// Test scans whose tree or plot is also in the training set, as shares, and the accuracy on the test scans.
@@ -90,7 +83,6 @@ pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
         let mean = accuracy.iter().sum::<f64>() / REPEATS as f64;
         let each: Vec<String> = accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();
         table.row(cells![name, groups, trees_seen, plots_seen, mean, each.join(" ")]);
-        table.only_json("accuracies", accuracy);
     }
     Ok(table)
 }
@@ -108,58 +100,34 @@ fn hold_out(group: &[usize], groups: usize, seed: u64) -> (Vec<usize>, Vec<usize
     (0..group.len()).partition(|&r| !held[group[r]])
 }
 
-/// Scans in one batch.
-fn batch(scans: &[Batch], which: &[usize], device: &Device) -> Result<(Tensor, Tensor)> {
-    let joined = Batch {
-        points: which.iter().flat_map(|&i| scans[i].points.clone()).collect(),
-        channels: 3,
-        labels: which.iter().flat_map(|&i| scans[i].labels.clone()).collect(),
-        records: which.to_vec(),
-    };
-    joined.to_device(device)
+/// A batch of the scans `which`.
+fn batch(scans: &[Scan], which: &[usize]) -> Result<Scan> {
+    let of = which.iter().map(|&i| (&scans[i].0, &scans[i].1));
+    let (points, labels): (Vec<&Tensor>, Vec<&Tensor>) = of.unzip();
+    Ok((Tensor::cat(&points, 0)?, Tensor::cat(&labels, 0)?))
 }
 
+/// Trains a new network, and returns its accuracy on the test scans.
 fn trained(
     forest: &Forest,
     answer: &Lesson03,
-    scans: &[Batch],
+    scans: &[Scan],
     (train, test): (&[usize], &[usize]),
     repeat: u64,
 ) -> Result<f64> {
     let seed = forest.config.seed + repeat;
     let network = forest.config.network(forest.data.species.len());
-    let model = PointNet::new(&network, &forest.device, DType::F32, seed)?;
-    let optimizer = OptimConfig::adamw().build(model.params())?;
-    let mut learner = Learner {
-        seed,
-        clip: 1.0,
-        ..Learner::new(model, optimizer, Loss::CROSS_ENTROPY)
-    };
-    for epoch in 0..EPOCHS {
-        let order: Vec<usize> = (answer.epoch_order)(train.len(), seed, epoch)
-            .into_iter()
-            .map(|i| train[i])
-            .collect();
-        for which in batches(&order, BATCH, true) {
-            let (points, labels) = batch(scans, &which, &forest.device)?;
-            let rate = if epoch < EPOCHS * 2 / 3 { 2e-3 } else { 4e-4 };
-            learner.step((&points, &labels), rate)?;
-        }
+    let mut learner = learner(&network, &forest.device, seed)?;
+    for e in 0..EPOCHS {
+        let order = (answer.epoch_order)(train.len(), seed, e);
+        let order: Vec<usize> = order.into_iter().map(|i| train[i]).collect();
+        let rate = if e < EPOCHS * 2 / 3 { 2e-3 } else { 4e-4 };
+        let all = batches(&order, BATCH, true);
+        let mut all = all.iter().map(|which| batch(scans, which));
+        learner.epoch(&mut all, &mut |_| rate)?;
     }
-    let mut right = 0;
-    for which in batches(test, 64, false) {
-        let (points, labels) = batch(scans, &which, &forest.device)?;
-        let logits = learner
-            .model
-            .forward(&points, &Pass::eval())?
-            .logits
-            .to_vec2::<f32>()?;
-        let truth = labels.to_vec1::<u32>()?;
-        right += logits
-            .iter()
-            .zip(truth)
-            .filter(|(row, truth)| metrics::argmax(row) as u32 == *truth)
-            .count();
-    }
-    Ok(right as f64 / test.len() as f64)
+    let (points, labels) = batch(scans, test)?;
+    let logits = learner.model.forward(&points, &Pass::eval())?.logits;
+    let hits = logits.argmax(1)?.eq(&labels)?.to_dtype(DType::F64)?;
+    Ok(hits.mean_all()?.to_scalar()?)
 }
