@@ -15,112 +15,122 @@ use canopy::{
         short::{self, Forest},
     },
 };
+use grader::{
+    cells,
+    experiment::Report,
+    table::{Table, count, fixed},
+};
 use lesson04::Lesson04;
 
 /// Points of a cloud.
-pub const POINTS: usize = 128;
+const POINTS: usize = 128;
 /// Passes over the trees.
-pub const EPOCHS: usize = 8;
+const EPOCHS: usize = 8;
 const BATCH: usize = 16;
 const RATE: f64 = 2e-3;
 /// Where the second training is stopped: the epoch, and the number of its batches that are done.
 const BREAK: (usize, usize) = (2, 11);
 
-/// One epoch.
-pub struct Epoch {
-    pub steps: usize,
-    pub loss: f64,
-    /// How often the host waited for a loss.
-    pub waits: u64,
-    pub scores: Scores,
-}
-
-/// Both trainings.
-pub struct Training {
-    pub trees: usize,
-    pub unseen: usize,
-    pub epochs: Vec<Epoch>,
-    /// Tensors of network and optimizer, and how many differ between the two trainings.
-    pub tensors: usize,
-    pub differ: usize,
-}
-
-/// The trees, and how they are split.
-struct Trees(Forest);
-
-struct Run {
+/// A training by exercises 4.2 and 4.5.
+struct Run<'a> {
+    answer: &'a Lesson04,
+    forest: &'a Forest,
     model: PointNet,
     optimizer: Box<dyn Optimizer>,
     step: u64,
 }
 
-pub fn run(answer: &Lesson04, seed: u64) -> Result<Training> {
-    let forest = Trees(Forest::open(Config {
+/// Reports the epochs of a training, and whether another that is resumed ends with the same tensors.
+pub fn report(answer: &Lesson04, report: &mut Report) -> Result<()> {
+    let forest = Forest::open(Config {
         dropout: 0.3,
-        ..short::small(POINTS, seed)
-    })?);
-    let mut whole = forest.begin()?;
-    let mut epochs = Vec::new();
+        ..short::small(POINTS, report.seed())
+    })?;
+    let mut whole = Run::begin(answer, &forest)?;
+    let mut table = Table::new([
+        count("epoch"),
+        count("steps"),
+        count("waits"),
+        fixed("mean loss", 3),
+        fixed("accuracy", 3),
+        fixed("balanced", 3),
+        fixed("macro F1", 3),
+    ]);
     let mut saved = None;
     for epoch in 0..EPOCHS {
-        let todo = forest.todo(epoch);
+        let todo = batches(&forest.order(epoch as u64), BATCH, true);
         let before = OnDevice::waits();
-        let parts = if epoch == BREAK.0 {
-            todo.split_at(BREAK.1)
-        } else {
-            todo.split_at(0)
-        };
         // In the epoch of the interruption, the content of a checkpoint is copied, and training continues.
-        let first = forest.steps(answer, &mut whole, epoch, parts.0)?;
+        let (first, rest) = todo.split_at(if epoch == BREAK.0 { BREAK.1 } else { 0 });
+        let mut loss = whole.train(epoch, first)? * first.len() as f64;
         if epoch == BREAK.0 {
-            saved = Some((whole.saved(seed)?, whole.step));
+            saved = Some((whole.saved()?, whole.step));
         }
-        let rest = forest.steps(answer, &mut whole, epoch, parts.1)?;
-        let (a, b) = (parts.0.len() as f64, parts.1.len() as f64);
-        epochs.push(Epoch {
-            steps: todo.len(),
-            loss: (first * a + rest * b) / (a + b),
-            waits: OnDevice::waits() - before,
-            scores: forest.scores(answer, &whole.model)?,
-        });
+        loss += whole.train(epoch, rest)? * rest.len() as f64;
+        let waits = OnDevice::waits() - before;
+        let s = whole.scores()?;
+        let (mean, accuracy, balanced) = (loss / todo.len() as f64, s.accuracy, s.balanced_accuracy);
+        table.row(cells![
+            epoch + 1,
+            todo.len(),
+            waits,
+            mean,
+            accuracy,
+            balanced,
+            s.macro_f1
+        ]);
     }
-    let (tensors, differ) = match saved {
-        Some((saved, step)) => {
-            let other = forest.resumed(answer, &saved, step)?;
-            whole.compare(&other)?
-        }
-        None => (0, 0),
-    };
-    Ok(Training {
-        trees: forest.0.split.train.len(),
-        unseen: forest.0.unseen().len(),
-        epochs,
-        tensors,
-        differ,
-    })
+    let title = format!(
+        "Training at a quarter of the width, {} trees of {POINTS} points;\nscores on {} trees of other plots",
+        forest.split.train.len(),
+        forest.unseen().len()
+    );
+    report.table("training", &title, &table);
+    let Some((saved, step)) = saved else { return Ok(()) };
+    // Another run, resumed by exercise 4.7 and trained to the end.
+    let mut other = Run::begin(answer, &forest)?;
+    let (model, optimizer) = (&other.model, &mut *other.optimizer);
+    let rest = (answer.resume_batches)(&saved, model, optimizer, &forest.split.train, BATCH)?;
+    other.step = step;
+    other.train(saved.epoch, &rest)?;
+    for epoch in saved.epoch + 1..EPOCHS {
+        other.train(epoch, &batches(&forest.order(epoch as u64), BATCH, true))?;
+    }
+    let (whole, other) = (whole.bits()?, other.bits()?);
+    let differ = whole
+        .iter()
+        .filter(|(name, bits)| other.get(*name) != Some(bits))
+        .count();
+    report.say(format!(
+        "\nStopped in epoch 3, resumed, and trained to the end: of {} tensors of network and \
+         optimizer, {differ} differ from those of the run that was not stopped.",
+        whole.len()
+    ));
+    report.json("resumed_tensors", whole.len());
+    report.json("resumed_tensors_that_differ", differ);
+    Ok(())
 }
 
-impl Trees {
-    fn begin(&self) -> Result<Run> {
-        let model = self.0.model()?;
-        Ok(Run {
+impl<'a> Run<'a> {
+    fn begin(answer: &'a Lesson04, forest: &'a Forest) -> Result<Self> {
+        let model = forest.model()?;
+        Ok(Self {
+            answer,
+            forest,
             optimizer: OptimConfig::adamw().build(model.params())?,
             model,
             step: 0,
         })
     }
 
-    fn todo(&self, epoch: usize) -> Vec<Vec<usize>> {
-        batches(&self.0.order(epoch as u64), BATCH, true)
-    }
-
-    /// The steps over `todo`, by exercises 4.2 and 4.5.
-    fn steps(&self, answer: &Lesson04, run: &mut Run, epoch: usize, todo: &[Vec<usize>]) -> Result<f64> {
+    /// Takes the steps of the batches `todo`. Returns their mean loss.
+    fn train(&mut self, epoch: usize, todo: &[Vec<usize>]) -> Result<f64> {
+        let (answer, forest) = (self.answer, self.forest);
         let mut one = |records: &Vec<usize>| -> Result<(OnDevice, u64)> {
-            let (points, labels) = self.0.batch(records, epoch as u64)?.to_device(&self.0.device)?;
-            let pass = Pass::train(self.0.config.seed, run.step);
-            run.step += 1;
-            let (model, optimizer) = (&run.model, &mut *run.optimizer);
+            let (points, labels) = forest.batch(records, epoch as u64)?.to_device(&forest.device)?;
+            let pass = Pass::train(forest.config.seed, self.step);
+            self.step += 1;
+            let (model, optimizer) = (&self.model, &mut *self.optimizer);
             let data = (&points, &labels);
             let (loss, _) =
                 (answer.train_step)(model, optimizer, data, &Loss::CROSS_ENTROPY, &pass, RATE, 1.0)?;
@@ -133,65 +143,45 @@ impl Trees {
     }
 
     /// The scores on trees of other plots, by exercises 4.3 and 4.4.
-    fn scores(&self, answer: &Lesson04, model: &PointNet) -> Result<Scores> {
-        let unseen = self.0.unseen();
+    fn scores(&self) -> Result<Scores> {
+        let forest = self.forest;
         let collate = Collate {
             augment: Augment::NONE,
-            ..self.0.collate()
+            ..forest.collate()
         };
         let (mut truth, mut named) = (Vec::new(), Vec::new());
-        for records in batches(&unseen, 64, false) {
+        for records in batches(&forest.unseen(), 64, false) {
             let batch = collate.batch(&records, 0)?;
-            truth.extend_from_slice(&batch.labels);
-            let (points, _) = batch.to_device(&self.0.device)?;
-            let said: Vec<u32> = (answer.probabilities)(model, &points)?.argmax(1)?.to_vec1()?;
-            named.extend(said);
+            let (points, _) = batch.to_device(&forest.device)?;
+            let said = (self.answer.probabilities)(&self.model, &points)?.argmax(1)?;
+            named.extend(said.to_vec1::<u32>()?);
+            truth.extend(batch.labels);
         }
-        Ok((answer.scores)(&truth, &named, self.0.data.species.len()))
+        Ok((self.answer.scores)(&truth, &named, forest.data.species.len()))
     }
 
-    /// A new run, resumed by exercise 4.7 and trained to the end.
-    fn resumed(&self, answer: &Lesson04, saved: &Saved, step: u64) -> Result<Run> {
-        let mut run = self.begin()?;
-        let (model, optimizer) = (&run.model, &mut *run.optimizer);
-        let rest = (answer.resume_batches)(saved, model, optimizer, &self.0.split.train, BATCH)?;
-        run.step = step;
-        self.steps(answer, &mut run, saved.epoch, &rest)?;
-        for epoch in saved.epoch + 1..EPOCHS {
-            self.steps(answer, &mut run, epoch, &self.todo(epoch))?;
-        }
-        Ok(run)
-    }
-}
-
-impl Run {
-    fn saved(&self, seed: u64) -> Result<Saved> {
+    fn saved(&self) -> Result<Saved> {
         Ok(Saved {
             model: self.model.to_map()?.into_iter().collect(),
             optimizer: self.optimizer.state()?.into_iter().collect(),
-            seed,
+            seed: self.forest.config.seed,
             epoch: BREAK.0,
             batch: BREAK.1,
         })
     }
 
-    /// The number of tensors, and how many of them are not bit-identical.
-    fn compare(&self, other: &Self) -> Result<(usize, usize)> {
-        let (own, other) = (self.saved(0)?, other.saved(0)?);
-        let bits = |t: &Tensor| -> Result<Vec<u64>> {
+    /// The bits of all tensors of network and optimizer.
+    fn bits(&self) -> Result<HashMap<(bool, String), Vec<u64>>> {
+        let saved = self.saved()?;
+        let bits = |t: Tensor| -> Result<Vec<u64>> {
             let numbers: Vec<f64> = t.to_dtype(DType::F64)?.flatten_all()?.to_vec1()?;
             Ok(numbers.into_iter().map(f64::to_bits).collect())
         };
-        let differ = |a: &HashMap<String, Tensor>, b: &HashMap<String, Tensor>| -> Result<usize> {
-            let mut count = 0;
-            for (name, t) in a {
-                let same = b.get(name).map(&bits).transpose()? == Some(bits(t)?);
-                count += usize::from(!same);
-            }
-            Ok(count)
-        };
-        let count = own.model.len() + own.optimizer.len();
-        let off = differ(&own.model, &other.model)? + differ(&own.optimizer, &other.optimizer)?;
-        Ok((count, off))
+        let model = saved.model.into_iter().map(|(name, t)| ((true, name), t));
+        let optimizer = saved.optimizer.into_iter().map(|(name, t)| ((false, name), t));
+        model
+            .chain(optimizer)
+            .map(|(name, t)| Ok((name, bits(t)?)))
+            .collect()
     }
 }
