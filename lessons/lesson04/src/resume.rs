@@ -9,7 +9,7 @@ use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{
     Lesson04, REFERENCE, answers,
-    networks::{Tensors, after, network, tensors},
+    networks::{after, network, tensors},
 };
 
 /// A run that was saved.
@@ -23,9 +23,6 @@ struct Run {
     lacking: &'static str,
 }
 
-/// What is compared: of the result, and of the tensors of network and optimizer afterwards.
-type Part = fn(Result<Vec<Vec<usize>>>, Tensors) -> Facts;
-
 /// Six full batches and a rest. The records are not their positions, and not sorted.
 fn drawn(d: &mut Draw, batches_done: usize) -> Run {
     Run {
@@ -37,18 +34,13 @@ fn drawn(d: &mut Draw, batches_done: usize) -> Run {
     }
 }
 
-/// After each of these numbers of batches.
-fn at<const N: usize>(d: &mut Draw, batches: [usize; N], part: Part) -> Vec<(Run, Part)> {
-    batches.map(|done| (drawn(d, done), part)).to_vec()
-}
-
 /// All tensors, with other numbers.
 fn more(tensors: impl IntoIterator<Item = (String, Tensor)>) -> Result<HashMap<String, Tensor>> {
     let of = |(name, tensor): (String, Tensor)| Ok((name, (&tensor + tensor.ones_like()?)?));
     tensors.into_iter().map(of).collect()
 }
 
-fn resume(answer: &Lesson04, run: &Run, part: Part) -> Result<Facts> {
+fn resume(answer: &Lesson04, run: &Run) -> Result<Facts> {
     let model = network(Kind::Vanilla, DType::F32, 1, 0.3)?;
     let mut optimizer = OptimConfig::adam().build(model.params())?;
     let mut saved = Saved {
@@ -65,51 +57,41 @@ fn resume(answer: &Lesson04, run: &Run, part: Part) -> Result<Facts> {
     }
     let result = (answer.resume_batches)(&saved, &model, &mut *optimizer, &run.records, 4);
     let all = model.to_map()?.into_iter().chain(optimizer.state()?);
-    Ok(part(result, tensors(all)?))
+    let restored = after(Facts::default(), tensors(all)?);
+    Ok(Facts::of(result, |left| {
+        restored
+            .items("sizes of the batches", left.iter().map(Vec::len))
+            .cause(
+                "Divide the whole epoch by `batches(&order, size, true)`, then skip `saved.batch` batches.",
+            )
+            .items("remaining batches", left)
+            .cause("Look up the records in the order of `epoch_order`, by `saved.seed` and `saved.epoch`.")
+    }))
 }
 
-fn resumed(answer: &Lesson04, (run, part): (Run, Part)) -> Verdict {
+fn resumed(answer: &Lesson04, run: Run) -> Verdict {
     let case = given(format!("a narrow PointNet with Adam, batches of 4; {run:?}"));
-    let seen = |answer| resume(answer, &run, part).map_err(|e| Error::Msg(e.to_string()));
+    let seen = |answer| resume(answer, &run).map_err(|e| Error::Msg(e.to_string()));
     case.same(seen(answer)?, seen(&REFERENCE)?)
 }
 
-const TENSORS: Part = |result, tensors| after(Facts::of(result, |_| Facts::default()), tensors);
-const SIZES: Part = |result, _| {
-    Facts::of(result, |left| {
-        Facts::default().items("sizes of the batches", left.iter().map(Vec::len))
-    })
-};
-const BATCHES: Part = |result, _| Facts::of(result, |left| Facts::default().items("remaining batches", left));
-const END: Part = |result, _| Facts::default().text("result", if result.is_ok() { "Ok" } else { "an error" });
-
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.7";
     by resumed {
-        restores_all_tensors: "all tensors of the model",
-            "Load all of `saved.model` (`from_map`) and of `saved.optimizer` (`load_state`), at any `saved.batch`." =>
-            |d| at(d, [2, 0, 6], TENSORS);
-        drops_an_incomplete_batch: "an incomplete last batch is dropped",
-            "Divide the order of the whole epoch by `batches(&order, size, true)`, then skip `saved.batch` batches." =>
-            |d| at(d, [2, 0, 5, 6], SIZES);
-        returns_the_rest_of_the_epoch: "returns the remaining batches",
-            "Look up the records in the order of `epoch_order`, by `saved.seed` and `saved.epoch`." => |d| {
-            let mut all = at(d, [3, 0, 2], BATCHES);
-            all[2].0.epoch = 0;
+        restores_all_and_returns_the_rest: "all tensors of the model",
+            "Load all of `saved.model` (`from_map`) and `saved.optimizer` (`load_state`), at any `saved.batch`." => |d| {
+            let mut all = [2, 0, 5, 6, 3].map(|done| drawn(d, done)).to_vec();
+            all[4].epoch = 0;
             all
         };
         returns_errors_of_other_tensors: "Return the error",
             "Return the errors of `from_map` and of `load_state` with `?`." =>
-            |d| ["model", "optimizer"].map(|lacking| (Run { lacking, ..drawn(d, 2) }, END)).to_vec();
+            |d| ["model", "optimizer"].map(|lacking| Run { lacking, ..drawn(d, 2) }).to_vec();
     }
 };
 
 pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.7" resume_batches;
-    1 "The model is not restored.";
-    2 "Running means and variances are not restored: they are not parameters, but belong to the run.";
-    3 "The optimizer state is not restored.";
-    4 "The optimizer's step count restarts at 0, so that Adam's bias correction is wrong.";
-    5 "The records are not in the order of the epoch, but as they are listed.";
-    6 "These are positions in the list of records, not the records.";
-    7 "The records that are done were left out too early: `batches` keeps an incomplete batch if it is the only one.";
-    8 "The last batch is kept although it is not full.";
+    1 "Running means and variances are not restored: they are not parameters, but belong to the run.";
+    2 "The optimizer's step count restarts at 0, so that Adam's bias correction is wrong: restore all of its state.";
+    3 "These are positions in the list of records, not the records.";
+    4 "The records that are done were left out too early: `batches` keeps an incomplete batch if it is the only one.";
 };

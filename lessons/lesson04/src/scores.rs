@@ -1,20 +1,13 @@
 //! 4.4: scores of a classifier.
 
-use canopy::train::metrics::Scores;
 use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{Lesson04, REFERENCE, answers};
 
-/// Truth, predictions, classes, and the scores that are compared.
-type Input = (Vec<u32>, Vec<u32>, usize, Part);
-type Part = fn(&Scores) -> Facts;
+/// Truth, predictions, classes.
+type Input = (Vec<u32>, Vec<u32>, usize);
 
-const CONFUSION: Part = |s| Facts::default().items("rows of confusion", &s.confusion);
-const ACCURACY: Part = |s| Facts::default().values("accuracy", s.accuracy);
-const RECALL: Part = |s| Facts::default().values("balanced accuracy", s.balanced_accuracy);
-const F1: Part = |s| Facts::default().values("macro F1", s.macro_f1);
-
-fn scored(answer: &Lesson04, (truth, named, classes, part): Input) -> Verdict {
+fn scored(answer: &Lesson04, (truth, named, classes): Input) -> Verdict {
     let lists = match truth.len() {
         0..100 => format!("truth {truth:?}, named {named:?}"),
         count => format!(
@@ -22,15 +15,23 @@ fn scored(answer: &Lesson04, (truth, named, classes, part): Input) -> Verdict {
             truth.iter().sum::<u32>()
         ),
     };
-    given(format!("{lists}; {classes} classes")).same(
-        part(&(answer.scores)(&truth, &named, classes)),
-        part(&(REFERENCE.scores)(&truth, &named, classes)),
-    )
+    let facts = |of: &Lesson04| {
+        let s = (of.scores)(&truth, &named, classes);
+        Facts::default()
+            .items("rows of confusion", &s.confusion)
+            .values("accuracy", s.accuracy)
+            .cause("Divide the correct predictions by all clouds, in f64, not rounded; without clouds it is 0, not 0/0.")
+            .values("balanced accuracy", s.balanced_accuracy)
+            .cause("Add correct/clouds of all classes that occur in `truth`, and divide by their number, if there are any.")
+            .values("macro F1", s.macro_f1)
+            .cause("Add 2·correct/(clouds + predictions) of all classes in `truth`, and divide by their number, if there are any.")
+    };
+    given(format!("{lists}; {classes} classes")).same(facts(answer), facts(&REFERENCE))
 }
 
 /// Predictions over seven classes: 1 and 4 never occur but are predicted, 6 occurs and is never predicted, 5 occurs and
 /// is predicted but never correctly, 2 does neither. Their number is odd, so that no share is exact in binary.
-fn predictions(d: &mut Draw, part: Part) -> Input {
+fn predictions(d: &mut Draw, classes: usize) -> Input {
     let mut truth = vec![0, 0, 0, 3, 3, 3, 3, 6, 6, 0, 0, 5, 5, 3, 3, 3];
     let mut named = vec![0, 0, 3, 3, 3, 1, 4, 0, 0, 3, 1, 0, 3, 5, 0, 0];
     let (more, turn) = (2 * d.whole(1, 3) + 1, d.whole(0, 13));
@@ -38,34 +39,23 @@ fn predictions(d: &mut Draw, part: Part) -> Input {
         list.resize(16 + more, 0);
         list.rotate_left(turn);
     }
-    (truth, named, 7, part)
+    (truth, named, classes)
 }
 
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.4";
     by scored {
-        has_true_classes_in_rows: "`confusion[t][p]` counts",
-            "Count each cloud in the row of its true class; there are `classes` rows of `classes`." => |d| {
-            let (truth, named, classes, part) = predictions(d, CONFUSION);
+        scores_classes_that_occur: "`confusion[t][p]` counts",
+            "Count each cloud in the row of its true class; there are `classes` rows of `classes`." =>
             // The last two classes of nine do not occur in either list.
-            vec![(truth.clone(), named.clone(), classes, part), (truth, named, classes + 2, part)]
-        };
-        accuracy_is_the_share_of_correct_predictions: "`accuracy` is the share",
-            "Divide the correct predictions by all clouds, in f64: a share from 0 to 1, not rounded." =>
-            |d| vec![predictions(d, ACCURACY)];
-        averages_recall_over_classes_that_occur: "`balanced_accuracy` is the mean",
-            "Add correct/clouds of all classes that occur in `truth`, and divide by how many these are." =>
-            |d| vec![predictions(d, RECALL)];
-        averages_f1_over_classes_that_occur: "`macro_f1` is the mean",
-            "Add 2·correct/(clouds + predictions) of all classes in `truth`, and divide by how many these are." =>
-            |d| vec![predictions(d, F1)];
+            |d| vec![predictions(d, 7), predictions(d, 9)];
         is_zero_without_clouds: "Without clouds",
             "Without clouds the scores are 0, not 0/0, and the matrix has `classes` rows of `classes` zeros." =>
-            |_| [ACCURACY, RECALL, F1, CONFUSION].map(|part| (Vec::new(), Vec::new(), 3, part)).to_vec();
+            |_| vec![(Vec::new(), Vec::new(), 3)];
         counts_many_clouds: "`confusion[t][p]` counts",
             "u8 and u16 overflow: count in u64." => |d| {
             let (right, wrong) = (66_000 + d.whole(0, 900), 70_000);
             let truth: Vec<u32> = (0..right + wrong).map(|i| u32::from(i < right)).collect();
-            [CONFUSION, ACCURACY].map(|part| (truth.clone(), vec![1; truth.len()], 2, part)).to_vec()
+            vec![(truth.clone(), vec![1; truth.len()], 2)]
         };
     }
 };
@@ -74,6 +64,4 @@ pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.4" scores;
     1 "Rows and columns are swapped: the true class is the row.";
     2 "A class that does not occur counts with a recall and an F1 of 0; exclude it from both means.";
     3 "0/0 is NaN: a class without clouds has neither recall nor F1; exclude it from both means.";
-    4 "A class that is predicted but does not occur in `truth` counts as well; exclude it from both means.";
-    5 "A class that occurs but has no correct prediction is left out; its recall and its F1 are 0.";
 };

@@ -66,10 +66,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.8";
 };
 
 pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.8" executable_batch;
-    1 "The search starts at half of `start`.";
-    2 "Half is rounded up; round it down.";
-    3 "Batches below `least` are tried.";
-    4 "A batch of 0 is tried if `least` is 0: half of 1 is 0. A batch must be above 0 as well.";
-    5 "If the half is too small, `least` is tried instead; try only halves.";
-    6 "Every failure is treated as out of memory: a smaller batch does not help against others.";
+    1 "Batches below `least` are tried.";
+    2 "If the half is too small, `least` is tried instead; try only halves.";
+    3 "Every failure is treated as out of memory: a smaller batch does not help against others.";
 };

@@ -146,15 +146,12 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
             "A second training pass updates the running statistics again: count in the logits that you have." =>
             |_| vec![(PLAIN, STATISTICS)];
         takes_one_optimizer_step: "the optimizer takes one step",
-            "Call `optimizer.step` once, with the gradients of the loss as they are and with `learning_rate`." => |d| {
+            "Call `optimizer.step` once, by `model.gradients` of the whole loss, and `learning_rate`." => |d| {
             let rate = d.number(0.01, 0.3);
-            [DType::F32, DType::BF16].map(|dtype| (Step { dtype, rate, ..PLAIN }, UPDATE)).to_vec()
-        };
-        takes_gradients_of_the_whole_loss: "`model.gradients` of that loss",
-            "Call `model.gradients` after the orthogonality term was added, and with that sum." => |d| {
             let class_weights = Tensor::new(d.list(CLASSES, 0.5, 2.0), &Device::Cpu).ok();
             let loss = Loss { smoothing: 0.1, class_weights, orthogonality: d.number(0.3, 0.9) };
-            vec![(Step { network: Full, loss, ..PLAIN }, UPDATE)]
+            let whole = Step { network: Full, loss, ..PLAIN };
+            [Step { rate, ..PLAIN }, Step { dtype: DType::BF16, rate, ..PLAIN }, whole].map(|step| (step, UPDATE)).to_vec()
         };
         clips_before_the_step: "If `clip` is above 0",
             "If `clip` is above 0, call `clip_grad_norm` with all gradients before the step; otherwise leave them." =>
@@ -173,11 +170,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
 };
 
 pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.2" train_step;
-    1 "The loss is summed over the clouds; it should be their mean.";
-    2 "The correct predictions are returned as a share; return their number.";
-    3 "The correct predictions are summed as bytes, which overflow above 255: convert to f32 before the sum.";
-    4 "Gradients do not pass candle's `+`: add the term with `kernels::weighted_sum`.";
-    5 "The orthogonality term is computed, but not part of the loss: in this pass each result must be used.";
-    6 "The predictions are computed in a second training pass: the running statistics are updated twice.";
-    7 "The network runs in evaluation mode: run it in the pass that is passed in.";
+    1 "The correct predictions are summed as bytes, which overflow above 255: convert to f32 before the sum.";
+    2 "The orthogonality term is computed, but not part of the loss: in this pass each result must be used.";
+    3 "The network runs in evaluation mode: run it in the pass that is passed in.";
 };
