@@ -43,9 +43,8 @@ fn evaluate(answer: &Lesson04, (kind, dtype, clouds): Input) -> Result<Facts> {
 
 fn evaluated(answer: &Lesson04, input: Input) -> Verdict {
     let (kind, dtype, clouds) = input;
-    let batch = format!("{clouds} clouds of 8 points");
     let case = given(format!(
-        "a narrow {kind} PointNet in {dtype:?}, trained for 3 steps; {batch}"
+        "a narrow {kind} PointNet in {dtype:?}, trained for 3 steps; {clouds} clouds"
     ));
     let seen = |answer| Facts::of(evaluate(answer, input), |facts| facts);
     case.same(seen(answer), seen(&REFERENCE))

@@ -61,9 +61,7 @@ fn resume(answer: &Lesson04, run: &Run) -> Result<Facts> {
     Ok(Facts::of(result, |left| {
         restored
             .items("sizes of the batches", left.iter().map(Vec::len))
-            .cause(
-                "Divide the whole epoch by `batches(&order, size, true)`, then skip `saved.batch` batches.",
-            )
+            .cause("Divide the whole epoch by `batches(&order, size, true)`, and skip `saved.batch` of them.")
             .items("remaining batches", left)
             .cause("Look up the records in the order of `epoch_order`, by `saved.seed` and `saved.epoch`.")
     }))

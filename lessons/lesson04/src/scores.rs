@@ -22,9 +22,9 @@ fn scored(answer: &Lesson04, (truth, named, classes): Input) -> Verdict {
             .values("accuracy", s.accuracy)
             .cause("Divide the correct predictions by all clouds, in f64, not rounded; without clouds it is 0, not 0/0.")
             .values("balanced accuracy", s.balanced_accuracy)
-            .cause("Add correct/clouds of all classes that occur in `truth`, and divide by their number, if there are any.")
+            .cause("Add correct/clouds of all classes that occur in `truth`, and divide by their number, if any.")
             .values("macro F1", s.macro_f1)
-            .cause("Add 2·correct/(clouds + predictions) of all classes in `truth`, and divide by their number, if there are any.")
+            .cause("Add 2·correct/(clouds + predictions) of all classes in `truth`, and divide by their number, if any.")
     };
     given(format!("{lists}; {classes} classes")).same(facts(answer), facts(&REFERENCE))
 }
