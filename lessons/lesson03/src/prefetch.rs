@@ -8,6 +8,8 @@ use anyhow::ensure;
 use canopy::loader::Batch;
 use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
 
+use Call::{Make, Take};
+
 use crate::{Lesson03, REFERENCE, answers};
 
 /// What calls of `make` and `take` tell each other, and the check.
@@ -24,10 +26,8 @@ struct State {
     /// Calls of `make` on the calling thread, and the most that ran at a time.
     on_caller: usize,
     most: usize,
-    /// What `take` was called with: a number, or the message of an error.
-    taken: Vec<Result<usize, String>>,
-    /// The result at which `take` waited in vain, and the first number that was not made.
-    missing: Option<[usize; 2]>,
+    /// What `take` was called with: a number, or an error of a number.
+    taken: Vec<String>,
     /// A call has waited in vain: no other waits.
     given_up: bool,
 }
@@ -69,47 +69,45 @@ impl Desk {
     }
 }
 
+/// A call of `make` for a number, or of `take`, counted from 0.
+#[derive(Clone, Copy, PartialEq)]
+enum Call {
+    Make(usize),
+    Take(usize),
+}
+
 /// Count, workers, ahead.
 type Sizes = (usize, usize, usize);
 
-/// One call of an answer: its arguments, the results that are an `Err`, what `make` does before each, and what `take`
-/// does at a call of this number, from 0, before it says whether to go on. `about` describes this to the student.
-#[allow(clippy::type_complexity, reason = "a signature is clearest written out")]
+type Act = Box<dyn Fn(&Desk, Call) -> bool + Sync>;
+
+/// One call of an answer: its arguments, what is compared, and what each call of `make` and `take` does; false: `make`
+/// fails, or `take` wants no more. `about` describes this to the student.
 struct Scene {
     sizes: Sizes,
     about: String,
-    bad: Vec<usize>,
-    make: Box<dyn Fn(&Desk, usize) + Sync>,
-    take: Box<dyn Fn(&Desk, usize) -> bool>,
     facts: fn(&State) -> Facts,
+    act: Act,
 }
 
-fn scene(sizes: Sizes, about: impl Into<String>, facts: fn(&State) -> Facts) -> Scene {
+fn scene(
+    sizes: Sizes,
+    about: impl Into<String>,
+    facts: fn(&State) -> Facts,
+    act: impl Fn(&Desk, Call) -> bool + Sync + 'static,
+) -> Scene {
+    let (about, act) = (about.into(), Box::new(act));
     Scene {
         sizes,
-        about: about.into(),
-        bad: Vec::new(),
-        make: Box::new(|_, _| {}),
-        take: Box::new(|_, _| true),
+        about,
         facts,
-    }
-}
-
-impl Scene {
-    fn make(mut self, make: impl Fn(&Desk, usize) + Sync + 'static) -> Self {
-        self.make = Box::new(make);
-        self
-    }
-
-    fn take(mut self, take: impl Fn(&Desk, usize) -> bool + 'static) -> Self {
-        self.take = Box::new(take);
-        self
+        act,
     }
 }
 
 fn play(answer: &Lesson03, scene: &Scene) -> Facts {
     let caller = thread::current().id();
-    let ((count, workers, ahead), action, bad) = (scene.sizes, &scene.make, &scene.bad);
+    let (count, workers, ahead) = scene.sizes;
     let desk = Desk::default();
     let make = |i| {
         desk.note(|s| {
@@ -118,21 +116,21 @@ fn play(answer: &Lesson03, scene: &Scene) -> Facts {
             s.started.push(i);
             s.most = s.most.max(s.started.len() - s.finished.len());
         });
-        action(&desk, i);
+        let good = (scene.act)(&desk, Make(i));
         desk.note(|s| s.finished.push(i));
-        ensure!(!bad.contains(&i), "scan-{i}.laz: not a LAZ file");
-        Ok(Batch {
-            points: Vec::new(),
-            channels: 3,
-            labels: Vec::new(),
-            records: vec![i],
-        })
+        ensure!(good, "scan-{i}.laz: not a LAZ file");
+        Ok(Batch::new(&[], 3, Vec::new(), vec![i]))
     };
     (answer.prefetched)(count, workers, ahead, &make, &mut |made| {
         let call = desk.lock().taken.len();
-        let result = made.map(|batch| batch.records[0]).map_err(|e| format!("{e:#}"));
+        let own = format!("scan-{call}.laz: not a LAZ file");
+        let result = match made {
+            Ok(batch) => batch.records[0].to_string(),
+            Err(error) if format!("{error:#}").contains(&own) => format!("Err of {call}"),
+            Err(_) => "Err".to_owned(),
+        };
         desk.note(|s| s.taken.push(result));
-        (scene.take)(&desk, call)
+        (scene.act)(&desk, Take(call))
     });
     desk.note(|s| s.started.sort_unstable());
     (scene.facts)(&desk.lock())
@@ -145,16 +143,15 @@ fn played(answer: &Lesson03, scene: Scene) -> Verdict {
 }
 
 fn results(state: &State) -> Facts {
-    let shown = |(i, result): (usize, &Result<usize, String>)| match result {
-        Ok(number) => number.to_string(),
-        Err(text) if text.contains(&format!("scan-{i}.laz: not a LAZ file")) => format!("Err of {i}"),
-        Err(_) => "Err".to_owned(),
-    };
-    let results = || state.taken.iter().enumerate().map(shown);
     // If results come in another order, the first two do not depend on time.
     Facts::default()
-        .items("the first two results passed to `take`", results().take(2))
-        .items("results passed to `take`", results())
+        .items(
+            "the first two results passed to `take`",
+            state.taken.iter().take(2),
+        )
+        .items("results passed to `take`", &state.taken)
+        .values("calls of `make`, sorted", &state.started)
+        .cause("Call `make` once for each number below `count`, and repeat no failed call.")
 }
 
 fn ended(state: &State) -> Facts {
@@ -169,12 +166,14 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
     by played {
         delivers_results_in_order: "in this order",
             "Pass each result to `take` once, in the order of the numbers: an early one waits for its turn." => |d| {
-            let mut all = vec![scene((d.whole(14, 20), 2, 6), "; make(0) ends late", results).make(|desk, i| {
+            let mut all = vec![scene((d.whole(14, 20), 2, 6), "; make(0) ends late", results, |desk, call| {
                 // Two results arrive before result 0: a worker delivers one before it starts the next.
-                let _ = i > 0 || desk.expect(|s| s.started.len() >= 4);
+                let _ = call != Make(0) || desk.expect(|s| s.started.len() >= 4);
+                true
             })];
-            // Fewer results than `ahead`, or than workers, as well.
-            all.extend([(7, 1, 1), (2, 4, 4), (9, 3, 3), (1, 1, 3), (3, 2, 6)].map(|sizes| scene(sizes, "", results)));
+            // Fewer results than `ahead`, or than workers, or none, as well.
+            let sizes = [(7, 1, 1), (2, 4, 4), (9, 3, 3), (1, 1, 3), (3, 2, 6), (0, 2, 2)];
+            all.extend(sizes.map(|sizes| scene(sizes, "", results, |_, _| true)));
             all
         };
         runs_workers_in_parallel: "threads in parallel",
@@ -184,80 +183,68 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 let facts = Facts::default().values("calls of `make` on the calling thread", s.on_caller);
                 facts.values("most calls of `make` at a time", s.most)
             };
-            let all = scene((12, workers, 2 * workers), "; make waits until all workers run", facts);
-            vec![all.make(move |desk, _| {
-                let _ = desk.expect(|s| s.most >= workers) && desk.wait(GRACE, |s| s.most > workers);
+            vec![scene((12, workers, 2 * workers), "; make waits until all workers run", facts, move |desk, call| {
+                let all = matches!(call, Make(_)) && desk.expect(|s| s.most >= workers);
+                let _ = all && desk.wait(GRACE, |s| s.most > workers);
+                true
             })]
         };
         delivers_an_error_in_its_place: "An `Err` of `make`",
             "An `Err` is a result like any other: pass it on in its place, with its message, and go on." => |d| {
             // More errors than workers.
-            let bad = vec![d.whole(1, 3), d.whole(5, 6), d.whole(7, 8), d.whole(9, 10)];
+            let bad = [d.whole(1, 3), d.whole(5, 6), d.whole(7, 8), d.whole(9, 10)];
             let about = format!("; make(i) is Err for i in {bad:?}");
-            vec![Scene { bad, ..scene((14, 2, 4), about, results) }]
-        };
-        calls_make_once_for_each: "once for each number",
-            "Call `make` once for each number below `count`, which may be 0 or small; repeat no failed call." => |d| {
-            let facts = |s: &State| {
-                let facts = Facts::default().values("calls of `make`, sorted", &s.started);
-                facts.values("calls of `take`", s.taken.len())
-            };
-            let all = |sizes| Scene { bad: vec![2, 5], ..scene(sizes, "; make(2) and make(5) are Err", facts) };
-            [(d.whole(10, 14), 3, 4), (0, 2, 2), (3, 2, 6)].map(all).into()
+            vec![scene((14, 2, 4), about, results, move |_, call| !bad.map(Make).contains(&call))]
         };
         starts_at_most_ahead_jobs: "At most `ahead` results",
             "Send number i once `take` is called for i − ahead, neither at the start nor for any result." => |d| {
-            let ahead = d.whole(3, 5);
             let late = |workers: usize, ahead: usize| {
                 // Also workers with numbers of their own, 1, 3, 5 and so on, get as far as this.
                 let enough = (ahead / 2).max(workers - 1);
-                scene((20, workers, ahead), "; make(0) ends late", ended).make(move |desk, i| {
-                    let _ = i > 0 || desk.expect(|s| s.finished.len() >= enough) && desk.wait(GRACE, |s| s.early);
+                scene((20, workers, ahead), "; make(0) ends late", ended, move |desk, call| {
+                    let _ = call == Make(0) && desk.expect(|s| s.finished.len() >= enough) && desk.wait(GRACE, |s| s.early);
+                    true
                 })
             };
-            let slow = scene((30, 2, ahead), "; `take` ends late for 0 and 4", ended).take(move |desk, now| {
-                let may = |s: &State| s.finished.len() >= now + ahead;
-                let _ = (now == 0 || now == 4) && desk.expect(may) && desk.wait(GRACE, |s| s.early);
-                true
-            });
             // Many short calls: a number that is sent just before `take` is called is seen by chance, in one of them.
-            vec![late(2, ahead), late(3, 3), slow, scene((2_000, 2, 2), "", ended)]
+            vec![late(2, d.whole(3, 5)), late(3, 3), scene((2_000, 2, 2), "", ended, |_, _| true)]
         };
         works_while_take_runs: "Workers go on while",
             "Send all numbers below i + ahead before `take(i)`, and give the results room for `ahead` of them." => |d| {
-            let facts = |s: &State| Facts::default().items("[i, k]: `take` has i, but make(k) is missing", s.missing);
+            let facts = |s: &State| Facts::default().text("whether `take` waits in vain", s.given_up.to_string());
             // A channel of one place shows only if `ahead` is at least 3 more than the workers.
             [(12, 2, 2 * d.whole(2, 3)), (12, 2, d.whole(5, 7)), (3, 2, 6)].map(|sizes| {
-                scene(sizes, "; `take` waits for all that may be made", facts).take(move |desk, now| {
-                    let missing = |s: &State| (0..sizes.0.min(now + sizes.2)).find(|i| !s.finished.contains(i));
-                    let _ = desk.expect(|s| missing(s).is_none());
-                    desk.note(|s| s.missing = s.missing.or_else(|| missing(s).map(|k| [now, k])));
+                scene(sizes, "; `take` waits for all that may be made", facts, move |desk, call| {
+                    let Take(now) = call else { return true };
+                    desk.expect(|s| (0..sizes.0.min(now + sizes.2)).all(|i| s.finished.contains(&i)));
                     true
                 })
             }).into()
         };
         turns_a_panic_into_an_error: "A panic of `make`",
             "Catch a panic, of any payload, in each call of `make`, with `catch_unwind`, and send an `Err`." => |d| {
-            ["&str", "String", "number"].map(|payload| {
-                let bad = [d.whole(2, 4), d.whole(5, 6), d.whole(7, 8), 11];
-                let about = format!("; make(i) panics for i in {bad:?}, with a {payload}");
+            let bad = [d.whole(2, 4), d.whole(5, 6), d.whole(7, 8), 11];
+            let about = format!("; make(i) panics for i in {bad:?}");
+            vec![scene((12, 2, 4), about, results, move |_, call| match bad.iter().position(|&i| call == Make(i)) {
+                None => true,
                 // As `panic!`, but without output.
-                scene((12, 2, 4), about, results).make(move |_, i| match payload {
-                    _ if !bad.contains(&i) => {}
-                    "&str" => resume_unwind(Box::new("a broken file")),
-                    "String" => resume_unwind(Box::new(format!("file {i} is broken"))),
-                    _ => resume_unwind(Box::new(i)),
-                })
-            }).into()
+                Some(0) => resume_unwind(Box::new("a broken file")),
+                Some(1) => resume_unwind(Box::new("a broken file".to_owned())),
+                Some(i) => resume_unwind(Box::new(i)),
+            })]
         };
         stops_when_take_returns_false: "has returned false",
             "When `take` returns false, leave all loops: call it no more, and send no more numbers." => |d| {
             [d.whole(2, 5), 0].map(|last| {
-                let all = scene((500, 2, 4), format!("; `take` returns false for result {last}"), ended);
+                let about = format!("; `take` returns false for result {last}");
                 // Later results arrive after the stop, one by one: who goes on gets each, and does not wait for ever.
-                all.take(move |_, now| now < last).make(move |desk, i| {
-                    let _ = i <= last || desk.expect(|s| s.taken.len() > last);
-                    let _ = (last + 2..last + 5).contains(&i) && desk.wait(GRACE, |s| s.taken.len() >= i);
+                scene((500, 2, 4), about, ended, move |desk, call| match call {
+                    Take(now) => now < last,
+                    Make(i) => {
+                        let _ = i <= last || desk.expect(|s| s.taken.len() > last);
+                        let _ = (last + 2..last + 5).contains(&i) && desk.wait(GRACE, |s| s.taken.len() >= i);
+                        true
+                    }
                 })
             }).into()
         };
@@ -267,11 +254,11 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
             [((500, 2, 4), d.whole(1, 4)), ((500, 3, 6), 0), ((500, 1, 1), 2)].map(|(sizes, last)| {
                 let until = last + sizes.2 - 1;
                 let about = format!("; `take` waits until 0 to {until} are made, and returns false for {last}");
-                scene(sizes, about, ended).take(move |desk, now| {
+                scene(sizes, about, ended, move |desk, call| {
                     let made = |s: &State| (0..=until).all(|i| s.finished.contains(&i));
                     // A right answer ends whether the workers have become idle or not.
-                    let _ = now == last && desk.expect(made) && desk.wait(GRACE, |_| false);
-                    now < last
+                    let _ = call == Take(last) && desk.expect(made) && desk.wait(GRACE, |_| false);
+                    call != Take(last)
                 })
             }).into()
         };
@@ -279,9 +266,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
 };
 
 pub const MISTAKES: &[Mistake<Lesson03>] = mistakes! { "3.5" prefetched;
-    1 "Only one worker runs at a time: there is only one, or it holds the lock on the queue while it calls `make`.";
-    2 "A panic ends its worker, and when all have ended, nobody makes the rest: catch it, and go on.";
-    3 "Results are passed on as they arrive. An early result must wait for its turn.";
-    4 "An error or a panic is skipped: pass an `Err` to `take`, which decides what to do.";
-    5 "The result of `take` is ignored: false means stop.";
+    1 "Results are passed on as they arrive. An early result must wait for its turn.";
+    2 "An error or a panic is skipped: pass an `Err` to `take`, which decides what to do.";
+    3 "The result of `take` is ignored: false means stop.";
 };

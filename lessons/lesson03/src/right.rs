@@ -17,33 +17,23 @@ pub const RIGHT: &[Right<Lesson03>] = &[
         let keyed: BTreeSet<(u64, usize)> = (0..n).map(|i| (random.next_u64(), i)).collect();
         keyed.into_iter().map(|k| k.1).collect()
     }),
-    right!("3.1", "drawn out of a bag", epoch_order: |n, s, e| {
-        let mut random = Philox::new(s, e);
-        let mut bag: Vec<usize> = (0..n).collect();
-        (0..n).map(|_| bag.swap_remove(random.below(bag.len()))).collect()
-    }),
-    right!("3.2", "a bag, the last point of each cube, distances to all chosen points", subsample: |p, what, seed| {
-        let mut random = Philox::new(seed, 7);
-        let mut bag: Vec<usize> = (0..p.len()).collect();
-        let mut draw = || bag.swap_remove(random.below(bag.len()));
-        match what {
-            Subsample::Random(n) => (0..n.min(p.len())).map(|_| draw()).collect(),
-            Subsample::Voxel(e) => {
-                let cube = |i: usize| (p[i].map(|x| (x / e).floor() as i64), i);
-                let last: BTreeMap<[i64; 3], usize> = (0..p.len()).map(cube).collect();
-                BTreeSet::from_iter(last.into_values()).into_iter().collect()
-            }
-            Subsample::Farthest(n) => {
-                let mut chosen: Vec<usize> = (0..n.min(p.len()).min(1)).map(|_| draw()).collect();
-                let to = |i: usize, j: usize| (0..3).map(|k| (p[i][k] - p[j][k]).powi(2)).sum::<f32>().sqrt();
-                while chosen.len() < n.min(p.len()) {
-                    let near = |i: &usize| chosen.iter().map(|&j| to(*i, j)).fold(f32::INFINITY, f32::min);
-                    let free = (0..p.len()).rev().filter(|i| !chosen.contains(i));
-                    chosen.extend(free.max_by(|i, j| near(i).total_cmp(&near(j))));
-                }
-                chosen
-            }
+    right!("3.2", "the last point of each cube, distances to all chosen points", subsample: |p, what, seed| match what {
+        Subsample::Voxel(e) => {
+            let cube = |i: usize| (p[i].map(|x| (x / e).floor() as i64), i);
+            let last: BTreeMap<[i64; 3], usize> = (0..p.len()).map(cube).collect();
+            BTreeSet::from_iter(last.into_values()).into_iter().collect()
         }
+        Subsample::Farthest(n) if n > 0 && !p.is_empty() => {
+            let mut chosen = vec![seed as usize % p.len()];
+            let to = |i: usize, j: usize| (0..3).map(|k| (p[i][k] - p[j][k]).powi(2)).sum::<f32>().sqrt();
+            while chosen.len() < n.min(p.len()) {
+                let near = |i: &usize| chosen.iter().map(|&j| to(*i, j)).fold(f32::INFINITY, f32::min);
+                let free = (0..p.len()).rev().filter(|i| !chosen.contains(i));
+                chosen.extend(free.max_by(|i, j| near(i).total_cmp(&near(j))));
+            }
+            chosen
+        }
+        other => (REFERENCE.subsample)(p, other, seed),
     }),
     right!("3.3", "point by point, then reshaped", collate_ragged: |clouds, device| {
         let longest = clouds.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,25 +1,21 @@
 //! 3.2: fewer points, at random, of each cube, or the farthest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use canopy_data::sample::Subsample::{self, Farthest, Random, Voxel};
 use grader::{Case, Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
-use crate::{Lesson03, REFERENCE, answers, order::frequencies};
+use crate::{Lesson03, REFERENCE, answers, order::unequal};
 
 type Points = Vec<[f32; 3]>;
 /// Points, method, seed.
 type Input = (Points, Subsample, u64);
 
-/// Points on whole numbers: distances between them are exact in every dtype, in any unit and from any origin.
-fn grid(d: &mut Draw, n: usize, unit: f32, origin: [f32; 3]) -> Points {
-    let mut one = |from: f32| d.whole(0, 400) as f32 * unit + from;
-    (0..n).map(|_| origin.map(&mut one)).collect()
-}
-
-/// The input for `what`, with `n` points.
+/// The input for `what`, with `n` points on whole numbers.
 fn cloud(d: &mut Draw, n: usize, what: Subsample) -> Input {
-    (grid(d, n, 1.0, [0.0; 3]), what, d.whole(1, 99) as u64)
+    let mut one = |_| d.whole(0, 400) as f32;
+    let points = (0..n).map(|_| [0; 3].map(&mut one)).collect();
+    (points, what, d.whole(1, 99) as u64)
 }
 
 pub fn mixed<T>(d: &mut Draw, mut items: Vec<T>) -> Vec<T> {
@@ -49,6 +45,7 @@ fn distinct(answer: &Lesson03, input: Input) -> Verdict {
             .values("number of indices", got.len())
             .values("different points", BTreeSet::from_iter(points).len())
             .text("whether a second call is the same", (got == again).to_string())
+            .cause("Create the generator in each call, from `seed`.")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -58,7 +55,8 @@ fn equally(answer: &Lesson03, from: u64) -> Verdict {
     let facts = |of: &Lesson03| {
         let got = |seed| (of.subsample)(&[[1.0, 2.0, 3.0]; 6], Random(3), seed);
         let set = |seed| BTreeSet::from_iter(got(seed));
-        frequencies((from..from + 12_000).map(set), 600)
+        let sets = unequal((from..from + 12_000).map(set), 600);
+        Facts::default().items("sets of points that come too often or too seldom", sets)
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -67,22 +65,15 @@ fn voxels(answer: &Lesson03, (points, edge): (Points, f32)) -> Verdict {
     let input = (points, Voxel(edge), 1);
     let case = case(&input);
     let facts = |of: &Lesson03| {
-        let cube = |p: &[f32; 3]| p.map(|c| (c / edge).floor() as i64);
         let got = (of.subsample)(&input.0, input.1, input.2);
-        let mut cubes: BTreeMap<_, usize> = input.0.iter().map(|p| (cube(p), 0)).collect();
         let kept = got.iter().filter_map(|&i| input.0.get(i));
-        kept.for_each(|p| *cubes.entry(cube(p)).or_default() += 1);
+        let mut cubes = Vec::from_iter(kept.map(|p| p.map(|c| (c / edge).floor() as i64)));
+        cubes.sort_unstable();
         let ascend = got.is_sorted_by(|a, b| a < b).to_string();
         Facts::default()
-            .values(
-                "points of each cube, in order",
-                &Vec::from_iter(cubes.into_values()),
-            )
+            .items("cubes of the kept points, sorted", cubes)
             .text("whether indices ascend", ascend)
-            .values(
-                "indices beyond the cloud",
-                got.iter().filter(|&&i| i >= input.0.len()).count(),
-            )
+            .cause("Voxel: keep the indices in ascending order.")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -108,11 +99,6 @@ fn begins(answer: &Lesson03, input: Input) -> Verdict {
 }
 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
-    by distinct {
-        random_takes_different_points: "each once",
-            "Random: by a new generator, swap each of the first n places of all indices with one from there on." =>
-            |d| vec![cloud(d, 24, Random(12)), cloud(d, 3_000, Random(1_000))];
-    }
     by equally {
         random_draws_every_set_equally_often: "every set of n points",
             "Random: draw each point from all that are left, independently, with `Philox::new(seed, 0)`." =>
@@ -120,17 +106,21 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
     }
     by voxels {
         voxel_keeps_one_point_of_each_cube: "of each cube that contains points",
-            "Voxel: cube k is `(c / edge).floor()`, along each axis; remember all, in ascending indices." => |d| vec![
+            "Voxel: cube k is `(c / edge).floor()` along each axis, above and below 0." => |d| {
+            let mut all = vec![
                 // The lowest corner of this cloud is in the middle of a cube.
                 (lattice(d, &[1.0, 2.0, 3.0, 4.0, 5.0]), 2.0),
-                (lattice(d, &[0.25, 0.75, 1.0, 1.5, 2.75]), 0.5),
-            ];
-        voxel_has_equal_cubes_below_zero: "Cube k along an axis",
-            "Voxel: below 0 cubes are as wide as above: `floor`, then to i64; keep sign and axes apart." => |d| vec![
-                (lattice(d, &[-1.25, -0.5, -0.25, -0.0, 0.0, 0.25]), 0.5),
+                (lattice(d, &[-1.25, -0.5, -0.25, -0.0, 0.0, 0.25, 2.75]), 0.5),
                 // A cloud of which no coordinate is above zero.
                 (lattice(d, &[-5.0, -4.0, -3.0, -2.0, -1.0]), 2.0),
             ];
+            for edge in [0.3, 0.011, 7.3, 900.0] {
+                // Far from the borders of cubes: rounding moves no point into another.
+                let mut one = |_| ((d.whole(0, 6) as f64 - 3.0 + d.number(0.1, 0.9)) * f64::from(edge)) as f32;
+                all.push(((0..200).map(|_| [0; 3].map(&mut one)).collect(), edge));
+            }
+            all
+        };
         voxel_separates_distant_cubes: "of each cube that contains points",
             "Voxel: numbers combined into one, or cut to fewer bits, are those of other cubes: use `[i64; 3]`." => |d| {
             // A step along one axis is as far as so many along the next.
@@ -144,19 +134,18 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             let large = lattice(d, &[-9_437_185.0, -9_437_184.0, 9_437_184.0, 9_437_185.0]);
             vec![(mixed(d, points), 0.5), (large, 1.0 / 512.0)]
         };
-        voxel_takes_any_edge: "Cube k along an axis", "Voxel: divide by `edge` as it is, rounded nowhere." => |d| {
-            let cloud = |edge: f32| {
-                // Far from the borders of cubes: rounding moves no point into another.
-                let mut one = |_| ((d.whole(0, 6) as f64 - 3.0 + d.number(0.1, 0.9)) * f64::from(edge)) as f32;
-                ((0..200).map(|_| [0; 3].map(&mut one)).collect(), edge)
-            };
-            [0.3, 0.011, 7.3, 900.0].map(cloud).into()
-        };
     }
     by farthest {
         farthest_takes_the_farthest_each_time: "is the greatest",
-            "Farthest: next is the point whose least distance to any chosen one is greatest; keep the order." =>
-            |d| [(9, 5), (40, 39), (40, 1)].map(|(len, n)| cloud(d, len, Farthest(n))).into();
+            "Farthest: next is the point whose least distance to any chosen one is greatest, unrounded." => |d| {
+            let mut all: Vec<Input> = [(9, 5), (40, 39), (40, 1)].map(|(len, n)| cloud(d, len, Farthest(n))).into();
+            for (unit, x) in [(1_024.0, 0.0), (1.0 / 8_192.0, 0.0), (1.0, 5_242_880.0)] {
+                // Distances between whole numbers are exact in every dtype, in any unit and from any origin.
+                let of = |p: [f32; 3]| [p[0] * unit + x, p[1] * unit - x / 10.0, p[2] * unit];
+                all.push((cloud(d, 30, Random(0)).0.into_iter().map(of).collect(), Farthest(20), 7));
+            }
+            all
+        };
     }
     by begins {
         farthest_begins_with_any_point: "every point can be the first",
@@ -164,46 +153,29 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
     }
     by farthest {
         farthest_takes_the_first_of_equals: "the lower index",
-            "Farthest: of equally far points, take the first: compare with `>`; `max_by` takes the last." => |d| {
+            "Farthest: of equally far points take the first (`>`), also of duplicates, but no index twice." => |d| {
             // Equal steps along one axis, each twice: nearly every choice is among equals, none among duplicates only.
-            let points = (0..24).map(|i| [(i / 2) as f32 - 5.0, 1.0, 2.0]).collect();
-            vec![(mixed(d, points), Farthest(12), d.whole(1, 99) as u64)]
-        };
-        farthest_takes_duplicates_once_each: "even if that distance is 0",
-            "Farthest: go on if only duplicates are left, but choose no index twice." => |d| {
+            let steps = (0..24).map(|i| [(i / 2) as f32 - 5.0, 1.0, 2.0]).collect();
             let three = [[0.0; 3], [5.0, 0.0, 0.0], [0.0, 0.0, 9.0]];
-            let points = (0..15).map(|i| three[if i < 3 { i } else { d.whole(0, 2) }]).collect();
-            vec![(points, Farthest(9), d.whole(1, 99) as u64)]
-        };
-        farthest_measures_any_distance: "is the greatest",
-            "Farthest: begin with `f32::INFINITY` as the distance, and round nothing." => |d| {
-            let clouds = [(1_024.0, [0.0; 3]), (1.0 / 8_192.0, [0.0; 3]), (1.0, [-524_288.0, 5_242_880.0, 0.0])];
-            clouds.map(|(unit, origin)| (grid(d, 30, unit, origin), Farthest(20), 7)).into()
+            let duplicates = (0..15).map(|i| three[if i < 3 { i } else { d.whole(0, 2) }]).collect();
+            let seed = d.whole(1, 99) as u64;
+            vec![(mixed(d, steps), Farthest(12), seed), (duplicates, Farthest(9), seed)]
         };
     }
     by distinct {
         takes_all_of_a_small_cloud: "all are kept, in any order",
-            "There may be no more than n points: take `n.min(points.len())`." =>
-            |d| [15, 20, 60].map(|n| [Random(n), Farthest(n)].map(|what| cloud(d, 15, what))).concat();
-        accepts_no_points_and_an_n_of_zero: "may be no points",
-            "Without points, or with n = 0, return an empty list before you draw or choose a first point." => |d| {
-            let none = [Voxel(1.0), Random(2), Farthest(2), Random(0), Farthest(0)].map(|what| cloud(d, 0, what));
-            [&none[..], &[cloud(d, 3, Random(0)), cloud(d, 3, Farthest(0))]].concat()
+            "Take `n.min(points.len())`, and if that is 0, return an empty list before you draw." => |d| {
+            let mut all = vec![cloud(d, 24, Random(12)), cloud(d, 3_000, Random(1_000))];
+            all.extend([15, 20, 60].map(|n| [Random(n), Farthest(n)].map(|what| cloud(d, 15, what))).concat());
+            all.extend([Voxel(1.0), Random(2), Farthest(2), Random(0), Farthest(0)].map(|what| cloud(d, 0, what)));
+            all.extend([Random(0), Farthest(0)].map(|what| cloud(d, 3, what)));
+            all
         };
-        depends_on_nothing_but_the_seed: "the same `seed` gives", "Create the generator in each call, from `seed`." =>
-            |d| [Random(5), Voxel(100.0), Farthest(5)].map(|what| cloud(d, 15, what)).into();
     }
 };
 
 pub const MISTAKES: &[Mistake<Lesson03>] = mistakes! { "3.2" subsample;
     1 "Random: a point can be drawn twice: draw from those that are left.";
-    2 "Random: these are the first n points, which a scanner writes in rows: draw from all points.";
-    3 "Voxel: cubes are distinguished by x and y only, so that these are columns.";
-    4 "Voxel: `as i64` rounds towards 0, so that cubes around 0 are twice as wide: use `floor` first.";
-    5 "Voxel: the cubes are shifted by half an edge: from k·edge to (k + 1)·edge is `floor`, not `round`.";
-    6 "Voxel: the first cube begins at the least coordinates: a corner must be at the origin, so subtract nothing.";
-    7 "Farthest: the first point is always point 0: draw it by `seed`.";
-    8 "Farthest: a chosen point is chosen again if only duplicates are left: exclude chosen points.";
-    9 "Farthest: only the distance to the last chosen point is used: keep the least to any chosen point.";
-    10 "Farthest: of equally far points, the last is taken: compare with `>`, not with `>=`.";
+    2 "Voxel: `as i64` rounds towards 0, so that cubes around 0 are twice as wide: use `floor` first.";
+    3 "Farthest: only the distance to the last chosen point is used: keep the least to any chosen point.";
 };

@@ -1,6 +1,6 @@
 //! 3.6: split by plot, not by tree.
 
-use grader::{Case, Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
+use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{Lesson03, REFERENCE, answers, subsample::mixed};
 
@@ -10,37 +10,30 @@ type Input = (Vec<&'static str>, Vec<&'static str>);
 const TREES: [&str; 8] = [
     "ash-1", "ash-2", "beech-1", "beech-2", "beech-3", "fir-1", "oak-1", "oak-2",
 ];
-const PLOTS: [&str; 6] = ["north", "south", "hill", "brook", "edge", "gap"];
-
-fn pick(d: &mut Draw, from: &[&'static str], n: usize) -> Vec<&'static str> {
-    (0..n).map(|_| from[d.whole(0, from.len() - 1)]).collect()
-}
-
-fn case((trees, plots): &Input) -> Case {
-    let (n, shown) = (trees.len(), trees.len().min(24));
-    let (trees, plots) = (&trees[..shown], &plots[..shown]);
-    given(format!("{n} records, trees {trees:?}, plots {plots:?}"))
-}
-
-fn groups(answer: &Lesson03, input: Input) -> Verdict {
+fn grouped(answer: &Lesson03, input: Input) -> Verdict {
     let facts = |of: &Lesson03| {
         let groups = (of.together)(&input.0, &input.1);
         // As if each group were a tree: then they are numbered in the order of their first records.
         let names: Vec<String> = groups.iter().map(usize::to_string).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let numbered = (REFERENCE.together)(&names, &vec![""; names.len()]);
-        Facts::default().values("groups, whatever their numbers are", &numbered)
+        Facts::default()
+            .values("groups, whatever their numbers are", &numbered)
+            .values("groups", &groups)
+            .cause("Go through the records at the end, and give each new group the next number, from 0.")
     };
-    case(&input).same(facts(answer), facts(&REFERENCE))
-}
-
-fn numbers(answer: &Lesson03, input: Input) -> Verdict {
-    let numbers = |of: &Lesson03| (of.together)(&input.0, &input.1);
-    case(&input).close("groups", &numbers(answer), &numbers(&REFERENCE))
+    let (trees, plots) = &input;
+    let (n, shown) = (trees.len(), trees.len().min(24));
+    let case = given(format!(
+        "{n} records, trees {:?}, plots {:?}",
+        &trees[..shown],
+        &plots[..shown]
+    ));
+    case.same(facts(answer), facts(&REFERENCE))
 }
 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
-    by groups {
+    by grouped {
         keeps_scans_of_a_tree_together: "Records of the same tree",
             "Records of the same tree are one group, wherever they are, on a plot or not; no others join them." => |d| {
             // The first group is neither the largest nor the first by name. One tree has a scan on a known plot.
@@ -55,19 +48,14 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
             vec![(TREES.into(), [&["south", "hill"], &rest[..]].concat())]
         };
         joins_connected_components: "connected components",
-            "A record may connect two groups: unite them whole, not the record alone, until nothing changes." => |d| {
+            "Unite two groups whole, not a record alone, until nothing changes, however many passes it takes." => |d| {
             // oak-1 is in three plots; the records that it unites have lower indices than its own.
             let trees = ["ash-1", "ash-2", "beech-1", "beech-2", "oak-1", "oak-1", "oak-1", "fir-1", "oak-2"];
             let plots = ["north", "south", "hill", "south", "hill", "south", "north", "gap", "north"];
-            let some = [10, 12, 14].map(|n| (pick(d, &TREES, n), pick(d, &PLOTS, n)));
-            [(trees.into(), plots.into())].into_iter().chain(some).collect()
-        };
-        joins_long_chains: "over several steps",
-            "A fixed number of passes joins no chain: repeat until nothing changes, or unite whole groups." => |d| {
             // Each tree was scanned on two plots, and each plot has two trees; two such chains, in random order.
             let name = |chain: &str, at: usize| -> &'static str { format!("{chain}-{at}").leak() };
             let scans = |at: usize| ["a", "b"].map(|chain| (name(chain, at / 2), name(chain, at.div_ceil(2))));
-            vec![mixed(d, (0..150).flat_map(scans).collect()).into_iter().unzip()]
+            vec![(trees.into(), plots.into()), mixed(d, (0..150).flat_map(scans).collect()).into_iter().unzip()]
         };
         ignores_unknown_plots: "is an unknown plot",
             "\"\" is no plot: it connects nothing, and its record belongs to the other scans of its tree." => |_| vec![
@@ -81,26 +69,18 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
             let odd = "p1,plot1,plot-1,plot_1,plot:1,plot/1,plot 1,P1,P:1,p:1,p-1,p_1,p/1,1p,1,t1,tree1,tree:1,t:1";
             let (odd, plain) = (odd.split(','), "2,3,4,5,6,7,8,9,10,11,12,13,14,15,1,16,17,18,19".split(','));
             let (odd, plain) = (Vec::from_iter(odd), Vec::from_iter(plain));
-            vec![
-                (vec!["1", "2", "3", "4"], vec!["2", "3", "3", "1"]),
-                (odd.clone(), plain.clone()),
-                (plain, odd),
-                // Names that begin alike, and pairs that are the same when they are written together.
-                (vec!["oak-1", "oak-10", "oak", "ab", "a", "a b"], vec!["x", "xy", "x1", "c", "bc", "d"]),
-            ]
+            // Names that begin alike, and pairs that are the same when they are written together.
+            let alike = (vec!["oak-1", "oak-10", "oak", "ab", "a", "a b"], vec!["x", "xy", "x1", "c", "bc", "d"]);
+            vec![(odd.clone(), plain.clone()), (plain, odd), alike]
         };
-        accepts_no_records: "There may be no record",
-            "There may be no record: do not begin with record 0, and take no greatest number of an empty list." =>
-            |_| vec![(vec![], vec![]), (vec!["ash-1"], vec![""])];
-    }
-    by numbers {
         numbers_groups_by_their_first_record: "numbered from 0",
-            "Go through the records at the end, and give each new group the next number, from 0." => |d| {
-            let last = PLOTS[d.whole(2, 5)];
+            "Go through the records, of which there may be none, and give each new group the next number, from 0." => |d| {
+            let last = ["hill", "brook"][d.whole(0, 1)];
             vec![
                 (TREES.into(), vec!["south", last, "south", "north", last, "north", "south", "north"]),
                 // Groups that are united late leave no gaps.
                 (vec!["d", "c", "b", "a", "e", "c", "f"], vec!["4", "3", "2", "1", "", "2", "1"]),
+                (vec![], vec![]), (vec!["ash-1"], vec![""]),
             ]
         };
     }
@@ -109,11 +89,5 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
 pub const MISTAKES: &[Mistake<Lesson03>] = mistakes! { "3.6" together;
     1 "Records are grouped by plot only: scans of a tree on two plots, or on an unknown one, are separated.";
     2 "Records are grouped by tree only: trees of one plot are in both training and test set.";
-    3 "Tree and plot must both be equal here; one of them is enough.";
-    4 "Only records that follow each other are compared: those of a tree or plot may be anywhere in the list.";
-    5 "A record of an unknown plot is always a group of its own: it belongs to the other scans of its tree.";
-    6 "A record joins the first group that it belongs to; if it belongs to two, unite them.";
-    7 "\"\" is treated as a plot: trees with unknown plots are connected.";
-    8 "Trees and plots share one map of names: tree \"2\" is not plot \"2\".";
-    9 "A record alone is moved to the group of another: unite the groups, with all their records.";
+    3 "\"\" is treated as a plot: trees with unknown plots are connected.";
 };

@@ -1,8 +1,8 @@
-//! The experiment of lesson 03: how long the trainer waits for clouds in four formats, what padding costs, and how a split that
-//! leaks inflates the accuracy.
+//! The experiment of lesson 03: how long the trainer waits for clouds in four formats, how much padding a batch has, and
+//! how a split that leaks inflates the accuracy.
 //!
-//! `cargo run -p lesson03` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N` another
-//! seed, `-- --json` prints JSON.
+//! `cargo run -p lesson03` prints tables. `-- --reference` uses canopy's functions instead of yours, `-- --seed N`
+//! another seed, `-- --json` prints JSON.
 
 #[macro_use]
 extern crate lesson03;
@@ -12,7 +12,10 @@ mod experiment;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use canopy::train::short::{self, Forest};
+use canopy::train::{
+    Config,
+    short::{self, Forest},
+};
 use experiment::{files, leakage, padding, waiting};
 use grader::experiment::Report;
 use lesson03::{LESSON, Lesson03};
@@ -26,13 +29,14 @@ fn experiment(answer: &Lesson03, report: &mut Report) -> Result<()> {
     let home = tempfile::Builder::new().prefix("canopy-lesson03-").tempdir()?;
     let files = files::write(home.path(), report.seed())?;
     report.say("\nA batch is 4 clouds of 1,024 points. Columns: workers, batches prefetched.");
-    report.done("a tree in four formats");
     let [rates, waits] = waiting::tables(&files, answer)?;
     report.table("training", "", &rates);
     report.table("waiting", "", &waits);
-    report.done("training and waiting");
-    let forest = Forest::open(short::small(leakage::POINTS, report.seed()))?;
-    padding::report(report, &forest, answer)?;
+    let forest = Forest::open(Config {
+        turn: false,
+        ..short::small(leakage::POINTS, report.seed())
+    })?;
+    report.table("padding", "", &padding::table(&forest, answer)?);
     report.table("splits", "", &leakage::table(&forest, answer)?);
     Ok(())
 }

@@ -46,15 +46,10 @@ pub fn write(home: &Path, seed: u64) -> Result<Files> {
 
 /// Collates batches of `count` clouds that are all this file.
 pub fn collate(path: &Path, count: usize) -> Collate {
-    let record = |i: usize| TreeRecord {
-        tree: format!("t{i}"),
-        species: i % 2,
-        ..TreeRecord::default()
-    };
     let data = Dataset::new(
         path.display().to_string(),
-        ["even", "odd"].map(String::from).to_vec(),
-        (0..count).map(record).collect(),
+        ["tree", "shrub"].map(String::from).to_vec(),
+        vec![TreeRecord::default(); count],
         String::new(),
         Arc::new(File(path.to_owned())),
     );

@@ -6,7 +6,7 @@ use anyhow::Result;
 use candle_core::{DType, Tensor};
 use canopy::{
     kernels::Pass,
-    loader::{Augment, Collate, batches, epoch_order},
+    loader::{batches, epoch_order},
     train::short::Forest,
 };
 use grader::{
@@ -24,21 +24,13 @@ const SCANS: u64 = 6;
 const EPOCHS: u64 = 12;
 const BATCH: usize = 16;
 const REPEATS: u64 = 4;
-/// Share of the scans in the test set.
-const HELD_OUT: f64 = 0.3;
 
 /// A cloud as the network sees it, and its label.
 type Scan = (Tensor, Tensor);
 
 /// Six scans each of 140 trees, and the record of each.
 fn scans(forest: &Forest) -> Result<(Vec<Scan>, Vec<usize>)> {
-    let collate = Collate {
-        augment: Augment {
-            turn: false,
-            ..forest.config.augment()
-        },
-        ..forest.collate()
-    };
+    let collate = forest.collate();
     let mut trees = epoch_order(forest.data.len(), forest.config.seed, 0);
     let mut seen = HashSet::new();
     trees.retain(|&r| seen.insert(&forest.data.records[r].tree));
@@ -48,7 +40,7 @@ fn scans(forest: &Forest) -> Result<(Vec<Scan>, Vec<usize>)> {
     Ok((of.iter().enumerate().map(scan).collect::<Result<_>>()?, of))
 }
 
-/// Test scans whose tree or plot is also in the training set, as shares, and the accuracy on the test scans.
+/// The accuracy on the test scans of each split.
 pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
     let (scans, of) = scans(forest)?;
     let record = |&r: &usize| &forest.data.records[r];
@@ -62,34 +54,26 @@ pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
     let mut table = Table::new([
         left("split"),
         count("groups"),
-        percent("trees seen", 0),
-        percent("plots seen", 0),
         percent("accuracy", 1),
         left("of each repetition"),
     ]);
     for (name, group) in ways {
         let groups = group.iter().max().map_or(0, |&g| g + 1);
-        let (mut trees_seen, mut plots_seen, mut accuracy) = (0.0, 0.0, Vec::new());
+        let mut accuracy = Vec::new();
         for repeat in 0..REPEATS {
             let (train, test) = hold_out(&group, groups, forest.config.seed + 100 * repeat);
-            let seen = |of: &[&str]| {
-                let known = |&&r: &&usize| train.iter().any(|&t| of[t] == of[r]);
-                test.iter().filter(known).count() as f64 / test.len() as f64 / REPEATS as f64
-            };
-            trees_seen += seen(&trees);
-            plots_seen += seen(&plots);
             accuracy.push(trained(forest, answer, &scans, (&train, &test), repeat)?);
         }
         let mean = accuracy.iter().sum::<f64>() / REPEATS as f64;
         let each: Vec<String> = accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();
-        table.row(cells![name, groups, trees_seen, plots_seen, mean, each.join(" ")]);
+        table.row(cells![name, groups, mean, each.join(" ")]);
     }
     Ok(table)
 }
 
 /// Holds out whole groups in random order until the test set has enough scans.
 fn hold_out(group: &[usize], groups: usize, seed: u64) -> (Vec<usize>, Vec<usize>) {
-    let wanted = (HELD_OUT * group.len() as f64) as usize;
+    let wanted = group.len() * 3 / 10;
     let (mut held, mut count) = (vec![false; groups], 0);
     for g in epoch_order(groups, seed, 77) {
         if count < wanted {

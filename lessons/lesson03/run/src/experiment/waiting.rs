@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result};
 use candle_core::Device;
 use canopy::{
     loader::{Batch, Collate},
@@ -22,8 +22,8 @@ const POOLS: [(usize, usize); 5] = [(0, 0), (1, 1), (1, 2), (2, 4), (4, 8)];
 const BATCH: usize = 4;
 const BATCHES: usize = 12;
 
-/// The clouds a second, and the share of the time during which the trainer waits: a row for each format, a column for each
-/// pool.
+/// The clouds a second, and the share of the time during which the trainer waits: a row for each format, a column for
+/// each pool.
 pub fn tables(files: &Files, answer: &Lesson03) -> Result<[Table; 2]> {
     let pools = POOLS.map(|(workers, ahead)| match workers {
         0 => "none".into(),
@@ -47,8 +47,8 @@ pub fn tables(files: &Files, answer: &Lesson03) -> Result<[Table; 2]> {
     Ok([rates, waits])
 }
 
-/// Takes a training step of a PointNet with each batch. Returns the clouds a second, and the share of the time during which
-/// the trainer waited.
+/// Takes a training step of a PointNet with each batch. Returns the clouds a second, and the share of the time during
+/// which the trainer waited.
 fn train(collate: &Collate, (workers, ahead): (usize, usize), answer: &Lesson03) -> Result<(f64, f64)> {
     let config = PointNetConfig {
         kind: Kind::Vanilla,
@@ -80,8 +80,6 @@ fn train(collate: &Collate, (workers, ahead): (usize, usize), answer: &Lesson03)
         (answer.prefetched)(BATCHES, workers, ahead, &make, &mut take);
     }
     let all = began.elapsed().as_secs_f64();
-    if let Some(error) = failed {
-        bail!(error);
-    }
+    failed.map_or(Ok(()), Err)?;
     Ok(((BATCHES * BATCH) as f64 / all, waited.as_secs_f64() / all))
 }
