@@ -71,7 +71,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
             let (odd, plain) = (Vec::from_iter(odd), Vec::from_iter(plain));
             // Names that begin alike, and pairs that are the same when they are written together.
             let alike = (vec!["oak-1", "oak-10", "oak", "ab", "a", "a b"], vec!["x", "xy", "x1", "c", "bc", "d"]);
-            vec![(odd.clone(), plain.clone()), (plain, odd), alike]
+            vec![(vec!["1", "2", "3", "4"], vec!["2", "3", "3", "1"]), (odd.clone(), plain.clone()), (plain, odd), alike]
         };
         numbers_groups_by_their_first_record: "numbered from 0",
             "Go through the records, of which there may be none, and give each new group the next number, from 0." => |d| {
