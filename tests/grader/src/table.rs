@@ -4,12 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::tell::{WIDTH, wrap};
 
-/// Shown for a missing value.
-const MISSING: &str = "–";
-
 /// How the numbers of a column are shown.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Format {
+    /// Aligned to the left, unlike the others.
+    Name,
     Plain,
     Fixed(usize),
     Percent(usize),
@@ -22,17 +21,15 @@ pub struct Column {
     heading: String,
     unit: &'static str,
     format: Format,
-    left: bool,
 }
 
 impl Column {
     fn new(heading: impl Into<String>, format: Format) -> Self {
-        let heading = heading.into();
+        let (heading, unit) = (heading.into(), "");
         Self {
             heading,
-            unit: "",
+            unit,
             format,
-            left: false,
         }
     }
 
@@ -44,21 +41,17 @@ impl Column {
 
     fn shown(&self, cell: &Cell) -> String {
         let text = match cell {
-            Cell::Missing => return MISSING.into(),
+            Cell::Missing => return "–".into(),
             Cell::Text(text) => return text.clone(),
             Cell::Whole(n) => n.to_string(),
-            Cell::Number(x) => self.number(*x),
-            Cell::Repeated(values) => self.repeated(values),
+            Cell::Numbers(values) => self.numbers(values),
         };
-        match self.unit {
-            "" => text,
-            unit => format!("{text} {unit}"),
-        }
+        format!("{text} {}", self.unit).trim_end().to_owned()
     }
 
     fn number(&self, x: f64) -> String {
         match self.format {
-            Format::Plain => x.to_string(),
+            Format::Name | Format::Plain => x.to_string(),
             Format::Fixed(decimals) => format!("{x:.decimals$}"),
             Format::Percent(decimals) => format!("{:.decimals$} %", 100.0 * x),
             Format::Scientific if x == 0.0 => "0".into(),
@@ -66,34 +59,25 @@ impl Column {
         }
     }
 
-    /// Mean and sample standard deviation; for counts, the minimum and the maximum.
-    fn repeated(&self, values: &[f64]) -> String {
-        let [first, .., _] = values else {
-            return values.first().map_or(MISSING.into(), |x| self.number(*x));
-        };
+    /// A number; of several, mean and sample standard deviation, or of counts the minimum and the maximum.
+    fn numbers(&self, values: &[f64]) -> String {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let deviation = (values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-        let low_high = values
-            .iter()
-            .fold((*first, *first), |(l, h), x| (l.min(*x), h.max(*x)));
-        match self.format {
-            Format::Plain if low_high.0 == low_high.1 => first.to_string(),
-            Format::Plain => format!("{}–{}", low_high.0, low_high.1),
-            Format::Percent(decimals) => {
-                format!("{:.decimals$} ± {:.decimals$} %", 100.0 * mean, 100.0 * deviation)
-            }
-            _ => format!("{} ± {}", self.number(mean), self.number(deviation)),
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        match (self.format, values) {
+            (_, []) => "–".into(),
+            (_, [one]) => self.number(*one),
+            (Format::Plain, _) if low == high => low.to_string(),
+            (Format::Plain, _) => format!("{low}–{high}"),
+            _ => format!("{} ± {}", self.number(mean), self.number(deviation)).replacen(" % ±", " ±", 1),
         }
     }
 
     /// `a step` with unit `ms` is `a_step_ms`.
     fn key(&self) -> String {
-        let unit = match self.unit {
-            "×" => "factor",
-            unit => unit,
-        };
-        let words = format!("{} {unit}", self.heading);
+        let words = format!("{} {}", self.heading, self.unit.replace('×', "factor"));
         let words = words.split(|c: char| !(c.is_alphanumeric() || c == '-'));
         words.filter(|w| !w.is_empty()).collect::<Vec<_>>().join("_")
     }
@@ -101,10 +85,7 @@ impl Column {
 
 /// A column of names, aligned to the left.
 pub fn left(heading: impl Into<String>) -> Column {
-    Column {
-        left: true,
-        ..Column::new(heading, Format::Plain)
-    }
+    Column::new(heading, Format::Name)
 }
 
 /// A column of whole numbers, or of numbers as Rust prints them.
@@ -136,10 +117,8 @@ pub enum Cell {
     Text(String),
     /// A whole number.
     Whole(i64),
-    /// A number that the column formats.
-    Number(f64),
-    /// The same number from several seeds.
-    Repeated(Vec<f64>),
+    /// A number that the column formats, from one seed or several.
+    Numbers(Vec<f64>),
 }
 
 impl Cell {
@@ -149,11 +128,8 @@ impl Cell {
             Self::Text(text) => text.as_str().into(),
             Self::Whole(n) => (*n).into(),
             // JSON has neither NaN nor infinity: they are null.
-            Self::Number(x) => (*x).into(),
-            Self::Repeated(values) => match values[..] {
-                [one] => one.into(),
-                _ => values.as_slice().into(),
-            },
+            Self::Numbers(values) if values.len() == 1 => values[0].into(),
+            Self::Numbers(values) => values.as_slice().into(),
         }
     }
 }
@@ -178,9 +154,9 @@ cells_from! {
     u64 => |v| Self::Whole(v as i64),
     u32 => |v| Self::Whole(v.into()),
     i32 => |v| Self::Whole(v.into()),
-    f64 => Self::Number,
-    Vec<f64> => Self::Repeated,
-    f32 => |v| Self::Number(v.into()),
+    f64 => |v| Self::Numbers(vec![v]),
+    f32 => |v| Self::Numbers(vec![v.into()]),
+    Vec<f64> => Self::Numbers,
 }
 
 impl<T: Into<Cell>> From<Option<T>> for Cell {
@@ -201,81 +177,73 @@ macro_rules! cells {
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
-    extra: Vec<Map<String, Value>>,
+    /// Cells, and what only the JSON has.
+    rows: Vec<(Vec<Cell>, Map<String, Value>)>,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
-        Self {
-            columns: columns.into_iter().collect(),
-            rows: Vec::new(),
-            extra: Vec::new(),
-        }
+        let columns = columns.into_iter().collect();
+        let rows = Vec::new();
+        Self { columns, rows }
     }
 
     /// Adds a row. If it is shorter than the table, its last cells are missing values.
     pub fn row(&mut self, mut cells: Vec<Cell>) -> &mut Self {
         cells.resize(self.columns.len(), Cell::Missing);
-        self.rows.push(cells);
-        self.extra.push(Map::new());
+        self.rows.push((cells, Map::new()));
         self
     }
 
     /// Adds `value` to the JSON of the last row, and not to the text.
     pub fn only_json(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
-        if let Some(last) = self.extra.last_mut() {
-            last.insert(key.into(), value.into());
+        if let Some((_, only_json)) = self.rows.last_mut() {
+            only_json.insert(key.into(), value.into());
         }
         self
     }
 
     /// The rows as a list of objects. Their keys are the headings, with `_` between the words.
     pub fn json(&self) -> Value {
-        let object = |(row, extra): (&Vec<Cell>, &Map<String, Value>)| {
-            let own = self.columns.iter().zip(row);
-            let own = own.map(|(column, cell)| (column.key(), cell.json()));
-            Value::Object(own.chain(extra.clone()).collect())
+        let object = |(cells, only_json): &(Vec<Cell>, Map<String, Value>)| {
+            let cells = self.columns.iter().zip(cells);
+            let cells = cells.map(|(column, cell)| (column.key(), cell.json()));
+            Value::Object(cells.chain(only_json.clone()).collect())
         };
-        self.rows.iter().zip(&self.extra).map(object).collect()
+        self.rows.iter().map(object).collect()
     }
 
     /// Headings over rows, each column as wide as its widest cell. A last column that is aligned to the left is wrapped
     /// if the line would be longer than 80 columns.
     pub fn text(&self) -> String {
-        let shown = |row: &Vec<Cell>| -> Vec<String> {
-            let cells = self.columns.iter().zip(row);
-            cells.map(|(column, cell)| column.shown(cell)).collect()
-        };
-        let mut lines: Vec<Vec<String>> = vec![self.columns.iter().map(|c| c.heading.clone()).collect()];
-        lines.extend(self.rows.iter().map(shown));
-        let wide = |text: &String| text.chars().count();
-        let widths: Vec<usize> = (0..self.columns.len())
-            .map(|i| lines.iter().map(|line| wide(&line[i])).max().unwrap_or(0))
-            .collect();
-        let total = |gap: usize| widths.iter().sum::<usize>() + gap * widths.len().saturating_sub(1);
-        let gap = if total(2) <= WIDTH { 2 } else { 1 };
+        let mut columns = Vec::new();
+        for (i, column) in self.columns.iter().enumerate() {
+            let cells = self.rows.iter().map(|(cells, _)| column.shown(&cells[i]));
+            let cells: Vec<String> = [column.heading.clone()].into_iter().chain(cells).collect();
+            let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
+            columns.push((column.format, width, cells));
+        }
+        let widths: Vec<usize> = columns.iter().map(|(_, width, _)| *width).collect();
         let last = widths.len().saturating_sub(1);
-        let before = total(gap) - widths.last().copied().unwrap_or(0);
+        let before = |gap: usize| widths[..last].iter().map(|width| width + gap).sum::<usize>();
+        let gap = 1 + usize::from(before(2) + widths.last().unwrap_or(&0) <= WIDTH);
+        let rest = WIDTH.saturating_sub(before(gap)).max(8);
         let mut out = String::new();
-        for line in &lines {
-            let mut start = String::new();
-            for (i, cell) in line.iter().enumerate() {
-                if i > 0 {
-                    start.push_str(&" ".repeat(gap));
-                }
-                let pad = " ".repeat(widths[i] - wide(cell));
-                match (self.columns[i].left, i == last) {
-                    (true, true) => {
-                        let parts = wrap(cell, WIDTH.saturating_sub(before).max(8));
-                        start.push_str(&parts.join(&format!("\n{}", " ".repeat(before))));
+        for line in 0..=self.rows.len() {
+            let mut text = String::new();
+            for (i, (format, width, cells)) in columns.iter().enumerate() {
+                let cell = &cells[line];
+                match format {
+                    Format::Name if i == last => {
+                        let indent = format!("\n{}", " ".repeat(before(gap)));
+                        text += &wrap(cell, rest).join(&indent);
                     }
-                    (true, false) => start.push_str(&format!("{cell}{pad}")),
-                    (false, _) => start.push_str(&format!("{pad}{cell}")),
+                    Format::Name => text += &format!("{cell:<width$}{:gap$}", ""),
+                    _ => text += &format!("{cell:>width$}{:gap$}", ""),
                 }
             }
-            out.push_str(start.trim_end());
+            out += text.trim_end();
             out.push('\n');
         }
         out
@@ -285,28 +253,6 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn repeated_numbers_have_a_mean_and_a_spread() {
-        let mut table = Table::new([
-            left(""),
-            percent("accuracy", 1),
-            fixed("loss", 2),
-            count("skipped"),
-        ]);
-        table.row(cells![
-            "five",
-            vec![0.7, 0.8, 0.75],
-            vec![1.0, 2.0],
-            vec![2.0, 4.0, 3.0]
-        ]);
-        table.row(cells!["one", vec![0.7], vec![1.0], vec![2.0]]);
-        let text = table.text();
-        for shown in ["75.0 ± 5.0 %", "1.50 ± 0.71", "2–4", "70.0 %", "1.00"] {
-            assert!(text.contains(shown), "{shown}: {text}");
-        }
-        assert_eq!(table.json()[1]["accuracy"], 0.7);
-    }
 
     fn trainings() -> Table {
         let mut table = Table::new([
@@ -319,6 +265,13 @@ mod tests {
         table.row(cells!["fp32", 0.676, 12.345, Option::<usize>::None, 0.0]);
         table.row(cells!["fp16, scaled", f64::NAN, 1.0, 3usize, 1.5e-4]);
         table.only_json("losses", vec![1.0, 0.5]);
+        table.row(cells![
+            "thrice",
+            vec![0.7, 0.8, 0.75],
+            vec![1.0, 2.0, 3.0],
+            vec![2.0, 4.0, 3.0]
+        ]);
+        table.row(cells!["once", vec![0.7], vec![1.0], vec![2.0]]);
         table
     }
 
@@ -326,9 +279,11 @@ mod tests {
     fn columns_are_aligned_and_have_their_units() {
         assert_eq!(
             trainings().text(),
-            "trained in    accuracy    a step  skipped  off by\n\
-             fp32            67.6 %  12.35 ms        –       0\n\
-             fp16, scaled     NaN %   1.00 ms        3  1.5e-4\n"
+            "trained in        accuracy          a step  skipped  off by\n\
+             fp32                67.6 %        12.35 ms        –       0\n\
+             fp16, scaled         NaN %         1.00 ms        3  1.5e-4\n\
+             thrice        75.0 ± 5.0 %  2.00 ± 1.00 ms      2–4       –\n\
+             once                70.0 %         1.00 ms        2       –\n"
         );
     }
 
@@ -339,24 +294,17 @@ mod tests {
         assert_eq!(json[0]["skipped"], Value::Null);
         assert_eq!(json[1]["accuracy"], Value::Null, "NaN");
         assert_eq!(json[1]["losses"][1], 0.5);
+        assert_eq!(json[3]["accuracy"], 0.7);
+        assert_eq!([count("2^-8"), count("2^8")].map(|c| c.key()), ["2_-8", "2_8"]);
     }
 
     #[test]
     fn a_long_last_column_is_wrapped_within_eighty_columns() {
         let mut table = Table::new([left("name"), count("steps"), left("cure")]);
-        table.row(cells![
-            "launch bound",
-            24usize,
-            "one launch for the whole update ".repeat(6)
-        ]);
+        let cure = "one launch for the whole update ".repeat(6);
+        table.row(cells!["launch bound", 24usize, cure]);
         let text = table.text();
         assert!(text.lines().count() > 3, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-    }
-
-    #[test]
-    fn powers_of_two_have_keys_of_their_own() {
-        let keys = [count("2^-8"), count("2^8")].map(|c| c.key());
-        assert_eq!(keys, ["2_-8", "2_8"]);
     }
 }
