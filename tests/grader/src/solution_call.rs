@@ -2,56 +2,45 @@
 
 use std::collections::BTreeSet;
 
-use crate::{
-    Exercise,
-    source::{Token, tokens},
-};
+use crate::{Exercise, source::tokens};
 
 /// A remark if the files `sources` name canopy's own function for `exercise`. What a macro puts together, `*` imports or a module
 /// of the student's own passes on is not found: it is a remark, and no proof.
 pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
-    let answer = &exercise.answer;
+    let Exercise { id, answer, .. } = exercise;
     names_function(sources, answer).then(|| {
-        let id = &exercise.id;
         format!("{id} calls the solution, canopy's own `{answer}`; the exercise requires your own code.")
     })
 }
 
 /// Whether a `use` of canopy's crates names `function`, or a path from a module that is none of the student's own.
 fn names_function(sources: &[&str], function: &str) -> bool {
-    let files: Vec<Vec<Token>> = sources.iter().filter_map(|source| tokens(source).ok()).collect();
+    let files = sources.iter().filter_map(|source| tokens(source).ok());
+    let files: Vec<Vec<String>> = files
+        .map(|tokens| tokens.into_iter().map(|(token, _)| token).collect())
+        .collect();
     let mut own: BTreeSet<&str> = ["crate", "self", "super"].into();
     for pair in files.iter().flat_map(|tokens| tokens.windows(2)) {
-        if pair[0].text == "mod" {
-            own.insert(&pair[1].text);
+        if pair[0] == "mod" {
+            own.insert(&pair[1]);
         }
     }
-    files.iter().any(|tokens| {
-        let mut imported: Option<bool> = None;
-        tokens.iter().enumerate().any(|(at, token)| {
-            match (token.text.as_str(), &mut imported) {
-                ("use", _) => imported = Some(false),
-                (";", _) => imported = None,
-                ("canopy" | "canopy_data", Some(canopys)) => *canopys = true,
-                (name, _) if name != function || !token.name => {}
-                (_, Some(canopys)) => return *canopys,
-                // In `Type::function`, it is a function of the type.
-                (_, None) => {
-                    let before =
-                        [at.wrapping_sub(3), at.wrapping_sub(2), at.wrapping_sub(1)].map(|i| tokens.get(i));
-                    let [Some(module), Some(one), Some(two)] = before else {
-                        return false;
-                    };
-                    return one.text == ":"
-                        && two.text == ":"
-                        && module.name
-                        && module.text.starts_with(char::is_lowercase)
-                        && !own.contains(&*module.text);
-                }
-            }
-            false
-        })
-    })
+    // In `Type::function`, it is a function of the type.
+    let is_call = |[module, one, two, name]: [&String; 4]| {
+        let is_path = one == ":" && two == ":" && name == function;
+        is_path && module.starts_with(char::is_lowercase) && !own.contains(&**module)
+    };
+    let is_in = |statement: &[String]| {
+        let import = statement.iter().rposition(|token| token == "use");
+        let (code, import) = statement.split_at(import.unwrap_or(statement.len()));
+        let mut canopys = import
+            .iter()
+            .skip_while(|token| *token != "canopy" && *token != "canopy_data");
+        canopys.any(|token| token == function)
+            || code.array_windows().any(|tokens| is_call(tokens.each_ref()))
+    };
+    let mut statements = files.iter().flat_map(|tokens| tokens.split(|token| token == ";"));
+    statements.any(is_in)
 }
 
 #[cfg(test)]
