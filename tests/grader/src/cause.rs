@@ -2,13 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{
-    Check, Lesson, Mistake, Outcome, Values, run,
-    run::quietly,
-    stuck,
-    tolerance::{Tolerance, greatest, same},
-    verdict::Kind,
-};
+use crate::{Check, Lesson, Mistake, Outcome, run, stuck};
 
 /// Why an answer may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +25,12 @@ pub fn cause<C: Copy + Send>(
     answer: C,
     seed: u64,
 ) -> Option<Cause> {
-    let short = Duration::from_secs(2);
-    let of = |check: &Check<C>, answer: C| run(&check.full_name(), check.run, answer, seed, short);
-    quietly(|| {
-        likely(
-            lesson,
-            check,
-            outcome,
-            |check| of(check, answer),
-            |check, mistake| of(check, mistake.answer),
-        )
-    })
+    let of = |check: &Check<C>, answer: C| {
+        let short = Duration::from_secs(2);
+        run(&check.full_name(), check.run, answer, seed, short)
+    };
+    let of_mistake = |check: &Check<C>, mistake: &Mistake<C>| of(check, mistake.answer);
+    likely(lesson, check, outcome, |check| of(check, answer), of_mistake)
 }
 
 /// As [`cause`], for an answer and known mistakes whose outcomes are given.
@@ -52,94 +41,82 @@ pub(crate) fn likely<C>(
     of_answer: impl Fn(&Check<C>) -> Outcome,
     of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
 ) -> Option<Cause> {
-    let own = || lesson.checks().filter(|c| c.exercise == check.exercise);
-    let default = || {
-        let mut earlier = own().take_while(|c| c.name != check.name).peekable();
-        let is_first = earlier.peek().is_none();
-        // The cause of a check is that of answers which fail it first.
-        let fails_earlier = earlier.any(|c| !matches!(of_answer(c), Outcome::Passed | Outcome::NotRun(_)));
-        default_cause(check, outcome, is_first, fails_earlier)
-    };
+    let mut alike = Vec::new();
     match outcome {
         Outcome::NotRun(_) | Outcome::Passed | Outcome::ToDo(_) => return None,
         // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
         Outcome::Stuck { location, .. } => {
-            let waits = location.as_deref().and_then(stuck::why);
-            return waits.map(Cause::Likely).or_else(default);
+            if let Some(why) = location.as_deref().and_then(stuck::why) {
+                return Some(Cause::Likely(why));
+            }
         }
-        _ => {}
+        _ => {
+            let own = lesson.mistakes().filter(|m| m.exercise == check.exercise);
+            alike.extend(own.filter(|m| same_end(outcome, &of_mistake(check, m))));
+        }
     }
-    let mut alike: Vec<&Mistake<C>> = lesson
-        .mistakes()
-        .filter(|m| m.exercise == check.exercise && same_end(outcome, &of_mistake(check, m)))
-        .collect();
+    let others = lesson.checks_of(check.exercise).filter(|c| c.name != check.name);
     let mut in_all = alike.clone();
-    let others = own().filter(|c| c.name != check.name);
     for other in others {
         if alike.is_empty() {
             break;
         }
         let end = of_answer(other);
-        let agrees = |m: &&Mistake<C>| same_end(&end, &of_mistake(other, m));
-        in_all.retain(|m| agrees(m));
-        alike.retain(|m| matches!(of_mistake(other, m), Outcome::Passed) || agrees(m));
+        in_all.retain(|m| same_end(&end, &of_mistake(other, m)));
+        alike.retain(|m| {
+            let of_mistake = of_mistake(other, m);
+            matches!(of_mistake, Outcome::Passed) || same_end(&end, &of_mistake)
+        });
     }
-    let known = in_all.first().map(|m| Cause::Likely(m.cause));
-    known
-        .or(alike.first().map(|m| Cause::Perhaps(m.cause)))
-        .or_else(default)
+    let in_all = in_all.first().map(|m| Cause::Likely(m.cause));
+    let perhaps = || alike.first().map(|m| m.cause);
+    let default = || default_cause(lesson, check, outcome, of_answer);
+    in_all.or_else(|| perhaps().or_else(default).map(Cause::Perhaps))
 }
 
 /// The cause if no known mistake is like the answer. An error or another shape in the first check of an exercise is no matter of
-/// what that check tests; of an answer that fails an earlier check, nothing else is known.
+/// what that check tests; of an answer that fails an earlier check, nothing else is known, because the cause of a check is that
+/// of answers which fail it first.
 fn default_cause<C>(
+    lesson: &Lesson<C>,
     check: &Check<C>,
     outcome: &Outcome,
-    is_first: bool,
-    fails_earlier: bool,
-) -> Option<Cause> {
-    let (kind, of_fact) = match outcome {
-        Outcome::Wrong(wrong) => (wrong.kind, wrong.cause),
-        _ => (Kind::Value, None),
+    of_answer: impl Fn(&Check<C>) -> Outcome,
+) -> Option<&'static str> {
+    let earlier = || {
+        lesson
+            .checks_of(check.exercise)
+            .take_while(|c| c.name != check.name)
     };
-    let general = match kind {
-        Kind::Error => Some("An error is returned where a value is expected: its message says why."),
-        Kind::Shape => Some("The numbers have another shape than the contract asks for."),
-        Kind::Dtype => Some("The numbers have another dtype than the contract asks for."),
-        Kind::Value => None,
+    let fails_earlier = earlier().any(|c| of_answer(c).failed());
+    let (general, of_fact) = match outcome {
+        Outcome::Wrong(wrong) => (wrong.general, wrong.cause),
+        _ => (None, None),
     };
-    let general = general.filter(|_| is_first || fails_earlier);
-    let own = (!check.cause.is_empty() && !fails_earlier).then_some(check.cause);
-    of_fact.or(general).or(own).map(Cause::Perhaps)
+    let general = general.filter(|_| fails_earlier || earlier().next().is_none());
+    let own = Some(check.cause).filter(|cause| !cause.is_empty() && !fails_earlier);
+    of_fact.or(general).or(own)
 }
 
 fn same_end(a: &Outcome, b: &Outcome) -> bool {
     match (a, b) {
         (Outcome::Passed, Outcome::Passed) => true,
         (Outcome::Wrong(a), Outcome::Wrong(b)) => {
-            a.input == b.input
-                && a.what == b.what
-                && match (&a.got, &b.got) {
-                    (Some(a), Some(b)) => same_values(a, b),
-                    (None, None) => a.lines == b.lines,
-                    _ => false,
+            let same = match (&a.got, &b.got) {
+                (Some(a), Some(b)) => {
+                    a.shape == b.shape && a.dtype == b.dtype && a.differences(b, 0.0).is_empty()
                 }
+                (None, None) => a.lines == b.lines,
+                _ => false,
+            };
+            same && a.input == b.input && a.what == b.what
         }
         (
             Outcome::Panicked { message, input, .. },
             Outcome::Panicked {
-                message: other,
-                input: given,
-                ..
+                message: m, input: i, ..
             },
-        ) => message == other && input == given,
+        ) => message == m && input == i,
         _ => false,
     }
-}
-
-fn same_values(a: &Values, b: &Values) -> bool {
-    let tolerance = Tolerance::of(b.dtype);
-    let size = greatest(b);
-    let near = |(&x, &y): (&f64, &f64)| same(x, y, tolerance.allowed(y, size));
-    a.shape == b.shape && a.dtype == b.dtype && a.numbers.iter().zip(&b.numbers).all(near)
 }

@@ -94,11 +94,7 @@ macro_rules! mistakes {
 #[macro_export]
 macro_rules! mistake {
     ($exercise:literal [$($function:ident),+] $switch:literal $cause:literal) => {
-        $crate::Mistake {
-            exercise: $exercise,
-            cause: $cause,
-            answer: $crate::instead!($($function: answers::$function::<$switch>),+),
-        }
+        $crate::wrong!($exercise, switch, $cause, $($function: answers::$function::<$switch>),+)
     };
 }
 

@@ -1,8 +1,8 @@
 //! Measures the checks of a lesson with a collection of answers: the shares that are caught, and told why.
 
-use std::process::ExitCode;
+use std::{collections::BTreeMap, process::ExitCode};
 
-use crate::{Cause, Check, DEADLINE, Lesson, Mistake, Outcome, cause, paths, run};
+use crate::{Cause, Check, Lesson, Mistake, cause, paths};
 
 /// Tests the lesson itself with more seeds than its tests do. Then it runs wrong answers with two seeds and prints the share that
 /// is caught, the answers that are not, and the reported causes that are worded otherwise than in the collection, for a person to
@@ -14,52 +14,46 @@ pub fn corpus<C: Copy + Send>(lesson: &Lesson<C>, answers: &[&[Mistake<C>]]) -> 
     problems.extend((1..=4).flat_map(|seed| lesson.mistakes_are_caught(seed)));
     problems.extend(paths::root().map_or_else(|| vec!["no root".into()], |root| lesson.papers_agree(&root)));
     problems.dedup();
-    problems
-        .iter()
-        .take(60)
-        .for_each(|problem| println!("PROBLEM  {problem}"));
+    for problem in problems.iter().take(60) {
+        println!("PROBLEM  {problem}");
+    }
     let all: Vec<&Mistake<C>> = answers.iter().copied().flatten().collect();
-    let (mut caught, mut same, mut perhaps, mut none) = (0, 0, 0, 0);
-    let mut catches = vec![0; lesson.checks().count()];
+    let (mut caught, mut same, mut none) = (0, 0, 0);
+    let mut catches = BTreeMap::new();
     for answer in &all {
-        let outcome =
-            |check: &Check<C>, seed| run(&check.full_name(), check.run, answer.answer, seed, DEADLINE);
-        let fails = |(_, check): &(usize, &Check<C>), seed| {
-            check.exercise == answer.exercise
-                && !matches!(outcome(check, seed), Outcome::Passed | Outcome::NotRun(_))
-        };
-        let failing: Vec<(usize, &Check<C>)> = lesson.checks().enumerate().filter(|c| fails(c, 1)).collect();
-        let again = lesson.checks().enumerate().any(|c| fails(&c, 2));
-        let ([(_, first), ..], true) = (&failing[..], again) else {
-            println!("NOT CAUGHT  {} {}", answer.exercise, answer.cause);
+        let (exercise, of_writer) = (answer.exercise, answer.cause);
+        let outcome = |check: &Check<C>, seed| lesson.outcome(check, answer.answer, seed);
+        let fails = |check: &Check<C>, seed| check.exercise == exercise && outcome(check, seed).failed();
+        let failing: Vec<&Check<C>> = lesson.checks().filter(|check| fails(check, 1)).collect();
+        let again = lesson.checks().any(|check| fails(check, 2));
+        let Some(first) = failing.first().filter(|_| again) else {
+            println!("NOT CAUGHT  {exercise} {of_writer}");
             continue;
         };
         caught += 1;
-        failing.iter().for_each(|&(at, _)| catches[at] += 1);
-        match cause(lesson, first, &outcome(first, 1), answer.answer, 1) {
-            Some(Cause::Likely(told) | Cause::Perhaps(told)) if told == answer.cause => same += 1,
-            Some(Cause::Likely(told)) => {
-                perhaps += 1;
-                println!("{} {}\n  likely: {told}", answer.exercise, answer.cause);
+        for check in &failing {
+            *catches.entry(check.full_name()).or_insert(0) += 1;
+        }
+        let said = match cause(lesson, first, &outcome(first, 1), answer.answer, 1) {
+            Some(Cause::Likely(told) | Cause::Perhaps(told)) if told == of_writer => {
+                same += 1;
+                continue;
             }
-            Some(Cause::Perhaps(told)) => {
-                perhaps += 1;
-                println!(
-                    "{} {}\n  perhaps ({}): {told}",
-                    answer.exercise, answer.cause, first.name
-                );
-            }
+            Some(Cause::Likely(told)) => format!("likely: {told}"),
+            Some(Cause::Perhaps(told)) => format!("perhaps ({}): {told}", first.name),
             None => {
                 none += 1;
-                println!("{} {}\n  nothing ({})", answer.exercise, answer.cause, first.name);
+                format!("nothing ({})", first.name)
             }
-        }
+        };
+        println!("{exercise} {of_writer}\n  {said}");
     }
-    for (check, count) in lesson.checks().zip(catches) {
-        println!("{count:>4} caught by {}", check.full_name());
+    let others = caught - same - none;
+    for name in lesson.checks().map(Check::full_name) {
+        println!("{:>4} caught by {name}", catches.get(&name).unwrap_or(&0));
     }
     println!(
-        "{} wrong answers: {caught} caught; told why in the same words {same}, in others (to be judged) {perhaps}, nothing {none}",
+        "{} wrong answers: {caught} caught; told why in the same words {same}, in others (to be judged) {others}, nothing {none}",
         all.len()
     );
     println!("{} problems of the lesson itself", problems.len());

@@ -7,9 +7,9 @@ use clap::Parser;
 use serde_json::Map;
 
 use crate::{
-    Contract, DEADLINE, Lesson, Outcome, run as run_check,
+    Contract, Exercise, Lesson, Outcome,
     table::Table,
-    tell::{WIDTH, wrap},
+    tell::{WIDTH, fit},
 };
 
 pub use serde_json::{Value, json};
@@ -34,58 +34,35 @@ struct Options {
     #[arg(long, default_value_t = 1, value_name = "N")]
     seeds: u64,
     /// Folder for the plots [default: runs/ and the lesson's name]
-    #[arg(long = "out", value_name = "FOLDER")]
-    folder: Option<PathBuf>,
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
 }
 
-impl Options {
-    fn out(&self, lesson: &str) -> PathBuf {
-        let own = || PathBuf::from("runs").join(lesson);
-        self.folder.clone().unwrap_or_else(own)
-    }
-}
+/// An experiment, over the functions of a lesson.
+type Experiment<C> = fn(&C, &mut Report) -> Result<()>;
 
-/// The whole `main` of a lesson's experiment: reads the options, chooses the functions by [`Lesson::pieces`], prints whose
-/// they are, runs `experiment`, and writes its plots. An error is printed, and the exit code says so.
-pub fn run<C: Contract>(
-    lesson: &Lesson<C>,
-    student: C,
-    experiment: fn(&C, &mut Report) -> Result<()>,
-) -> ExitCode {
+/// The whole `main` of a lesson's experiment: reads the options, chooses the functions, prints whose they are, runs
+/// `experiment`, and writes its plots. An error is printed, and the exit code says so.
+pub fn run<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>) -> ExitCode {
     run_as(lesson, student, experiment, false)
 }
 
 /// The same for a process that takes part in an experiment of several processes, and leaves the report to another one.
-pub fn run_quietly<C: Contract>(
-    lesson: &Lesson<C>,
-    student: C,
-    experiment: fn(&C, &mut Report) -> Result<()>,
-) -> ExitCode {
+pub fn run_quietly<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>) -> ExitCode {
     run_as(lesson, student, experiment, true)
 }
 
-fn run_as<C: Contract>(
-    lesson: &Lesson<C>,
-    student: C,
-    experiment: fn(&C, &mut Report) -> Result<()>,
-    quiet: bool,
-) -> ExitCode {
-    let number = lesson.manifest().map(|m| m.lesson).unwrap_or_default();
-    let name = format!("lesson{number}");
-    let whole = || -> Result<()> {
-        let mut report = Report::begin(&name, Options::parse(), quiet)?;
-        let (answer, pieces) = lesson.pieces(student, report.options.reference)?;
-        report.pieces(&pieces);
+fn run_as<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>, quiet: bool) -> ExitCode {
+    let result = Report::begin(lesson, Options::parse(), quiet).and_then(|mut report| {
+        let answer = report.pieces(lesson, student)?;
         experiment(&answer, &mut report)?;
         report.finish()
-    };
-    match whole() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{name}: {error:#}");
-            ExitCode::FAILURE
-        }
+    });
+    if let Err(error) = result {
+        eprintln!("error: {error:#}");
+        return ExitCode::FAILURE;
     }
+    ExitCode::SUCCESS
 }
 
 /// The results of an experiment. Text and tables are printed as they come, or with `--json` one object at the end; the
@@ -101,19 +78,18 @@ pub struct Report {
 
 impl Report {
     /// Creates the folder for the plots: better an error now than after the run.
-    fn begin(lesson: &str, options: Options, quiet: bool) -> Result<Self> {
-        let out = options.out(lesson);
-        fs::create_dir_all(&out)
-            .with_context(|| format!("the folder {} cannot be created", out.display()))?;
-        let mut json = Map::new();
-        json.insert("seed".into(), options.seed.into());
+    fn begin<C>(lesson: &Lesson<C>, options: Options, quiet: bool) -> Result<Self> {
+        let own = format!("runs/lesson{}", lesson.manifest()?.lesson);
+        let out = options.out.clone().unwrap_or(own.into());
+        let why = || format!("the folder {} cannot be created", out.display());
+        fs::create_dir_all(&out).with_context(why)?;
         Ok(Self {
-            options,
             quiet,
             out,
             began: Instant::now(),
-            json,
+            json: Map::from_iter([("seed".into(), options.seed.into())]),
             files: Vec::new(),
+            options,
         })
     }
 
@@ -136,10 +112,10 @@ impl Report {
     pub fn say(&self, text: impl AsRef<str>) {
         let silent = self.quiet || self.options.json;
         for line in text.as_ref().split('\n').filter(|_| !silent) {
-            if line.starts_with(' ') || line.chars().count() <= WIDTH {
+            if line.starts_with(' ') {
                 println!("{line}");
             } else {
-                println!("{}", wrap(line, WIDTH).join("\n"));
+                println!("{}", fit(line, WIDTH).join("\n"));
             }
         }
     }
@@ -156,12 +132,8 @@ impl Report {
 
     /// Prints `title` and `table`, and adds its rows to the JSON as `key`.
     pub fn table(&mut self, key: &str, title: &str, table: &Table) {
-        let title = if title.is_empty() {
-            String::new()
-        } else {
-            format!("{title}\n\n")
-        };
-        self.say(format!("\n{title}{}", table.text().trim_end()));
+        let text = format!("{title}\n\n{}", table.text().trim_end());
+        self.say(format!("\n{}", text.trim_start_matches('\n')));
         self.json(key, table.json());
     }
 
@@ -170,37 +142,41 @@ impl Report {
         self.files.push((name.into(), text));
     }
 
-    /// Prints whose function of each exercise runs.
-    fn pieces(&mut self, pieces: &[Piece]) {
+    /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with `--reference`
+    /// canopy's alone. Prints whose function of each exercise runs.
+    fn pieces<C: Contract>(&mut self, lesson: &Lesson<C>, student: C) -> Result<C> {
+        let (mut answer, mut functions) = (lesson.reference, Vec::new());
         self.say("The functions of this run\n");
-        for Piece { id, title, whose } in pieces {
+        for Exercise { id, title, .. } in lesson.manifest()?.exercises {
+            let whose = if self.options.reference {
+                "canopy's"
+            } else {
+                whose(lesson, student, &id)
+            };
+            if whose == "yours" {
+                answer.take(&student, &id);
+            }
             self.say(format!("  {id}  {title:<40}{whose}"));
+            functions.push(json!({ "exercise": id, "whose": whose }));
         }
-        let pieces = pieces.iter();
-        let pieces = pieces.map(|p| json!({ "exercise": p.id, "whose": p.whose }));
-        self.json("functions", pieces.collect::<Vec<_>>());
+        self.json("functions", functions);
+        Ok(answer)
     }
 
     fn finish(mut self) -> Result<()> {
         if self.quiet {
             return Ok(());
         }
-        let seconds = self.began.elapsed().as_secs_f64();
         for (name, text) in &self.files {
             let path = self.out.join(name);
             fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
+        let seconds = self.began.elapsed().as_secs_f64();
         self.say(format!("\n{seconds:.0} s in all.\n"));
-        if self.files.len() > 4 {
-            self.say(format!(
-                "written: {} files in {}",
-                self.files.len(),
-                self.out.display()
-            ));
-        } else {
-            for (name, _) in &self.files {
-                self.say(format!("written: {}", self.out.join(name).display()));
-            }
+        let names: Vec<&str> = self.files.iter().map(|(name, _)| &**name).collect();
+        if !names.is_empty() {
+            let (names, folder) = (names.join(", "), self.out.display());
+            self.say(format!("written: {names} in {folder}"));
         }
         if self.options.json {
             self.json("seconds", seconds);
@@ -210,64 +186,14 @@ impl Report {
     }
 }
 
-/// An exercise, and whose function of it runs.
-#[derive(Clone, Debug)]
-pub struct Piece {
-    /// `2.1`.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// `yours`, or `canopy's` and why.
-    pub whose: &'static str,
-}
-
-impl<C: Contract> Lesson<C> {
-    /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with `reference`
-    /// canopy's alone.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Lesson::manifest`].
-    pub fn pieces(&self, student: C, reference: bool) -> Result<(C, Vec<Piece>)> {
-        let (mut answer, mut pieces) = (self.reference, Vec::new());
-        for exercise in self.manifest()?.exercises {
-            let whose = if reference {
-                "canopy's"
-            } else {
-                self.whose(student, &exercise.id)
-            };
-            if whose == "yours" {
-                answer.take(&student, &exercise.id);
-            }
-            pieces.push(Piece {
-                id: exercise.id,
-                title: exercise.title,
-                whose,
-            });
-        }
-        Ok((answer, pieces))
-    }
-
-    fn whose(&self, student: C, exercise: &str) -> &'static str {
-        for check in self.checks().filter(|c| c.exercise == exercise) {
-            match run_check(&check.full_name(), check.run, student, 1, DEADLINE) {
-                Outcome::Passed => {}
-                Outcome::NotRun(_) => return "canopy's, a check of yours did not run",
-                Outcome::ToDo(_) => return "canopy's, yours is to do",
-                _ => return "canopy's, yours is not right yet",
-            }
-        }
-        "yours"
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plots_go_to_the_given_folder_or_to_the_lessons_own() {
-        let out = |words: &[&str]| Options::try_parse_from(words).unwrap().out("lesson02");
-        assert_eq!(out(&["lesson02"]), PathBuf::from("runs/lesson02"));
-        assert_eq!(out(&["lesson02", "--out", "plots"]), PathBuf::from("plots"));
+/// `yours` if the student's function of `exercise` passes all its checks, or `canopy's` and why.
+fn whose<C: Contract>(lesson: &Lesson<C>, student: C, exercise: &str) -> &'static str {
+    let checks = lesson.checks_of(exercise);
+    let mut outcomes = checks.map(|check| lesson.outcome(check, student, 1));
+    match outcomes.find(|outcome| !matches!(outcome, Outcome::Passed)) {
+        None => "yours",
+        Some(Outcome::NotRun(_)) => "canopy's, a check of yours did not run",
+        Some(Outcome::ToDo(_)) => "canopy's, yours is to do",
+        Some(_) => "canopy's, yours is not right yet",
     }
 }

@@ -162,11 +162,8 @@ impl Grade {
     /// The student's name; if it is unknown, the user name; if that is, too, the submission's name.
     pub fn name(&self) -> &str {
         let student = &self.origin.student;
-        let names = [&student.name, &student.login, &self.submission];
-        names
-            .into_iter()
-            .find(|n| !n.is_empty())
-            .map_or("", String::as_str)
+        let mut names = [&student.name, &student.login, &self.submission].into_iter();
+        names.find(|name| !name.is_empty()).map_or("", String::as_str)
     }
 
     /// Points won, before lateness.
@@ -195,14 +192,13 @@ impl Grade {
     /// # Errors
     /// Returns an error if the file cannot be read, is not a grade, or has another schema.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        let grade: Self =
-            serde_json::from_str(&text).with_context(|| format!("{} is not a grade", path.display()))?;
+        let name = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("{name} cannot be read"))?;
+        let grade: Self = serde_json::from_str(&text).with_context(|| format!("{name} is not a grade"))?;
+        let schema = grade.schema;
         ensure!(
-            grade.schema == SCHEMA,
-            "{}: schema {}, expected {SCHEMA}; grade it again",
-            path.display(),
-            grade.schema
+            schema == SCHEMA,
+            "{name}: schema {schema}, expected {SCHEMA}; grade it again"
         );
         Ok(grade)
     }

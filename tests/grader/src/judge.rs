@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::{Lesson, Outcome, harness};
+use crate::{Lesson, Outcome, harness::Grading};
 
 /// The descriptor on which the grader waits for verdicts. The grader opens nothing else in the process.
 pub const CHANNEL: i32 = 3;
@@ -55,7 +55,7 @@ pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: 
         return lesson.checks().try_for_each(|c| send(&c.full_name(), None));
     }
     send(START, None)?;
-    let grading = harness::plain(lesson, student, seed.parse().context("no seed")?)?;
+    let grading = Grading::new(lesson, student, seed.parse().context("no seed")?)?;
     for name in words {
         let Some(check) = lesson.checks().find(|c| c.full_name() == name) else {
             bail!("there is no check {name}");

@@ -84,6 +84,14 @@ impl<C> Lesson<C> {
         self.checks.iter().copied().flatten()
     }
 
+    /// The checks of one exercise.
+    pub(crate) fn checks_of<'a>(
+        &self,
+        exercise: &'a str,
+    ) -> impl Iterator<Item = &'static Check<C>> + use<'a, C> {
+        self.checks().filter(move |c| c.exercise == exercise)
+    }
+
     /// All known wrong answers.
     pub fn mistakes(&self) -> impl Iterator<Item = &'static Mistake<C>> + use<C> {
         self.mistakes.iter().copied().flatten()

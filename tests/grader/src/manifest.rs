@@ -26,7 +26,7 @@ pub struct Manifest {
 }
 
 /// One function to write.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exercise {
     /// Such as `1.2`.
@@ -82,93 +82,67 @@ impl Exercise {
 
 /// The contract of `function` in a source text: the lines of its doc comment, without slashes.
 pub fn contract(source: &str, function: &str) -> Vec<String> {
-    let head = format!("pub fn {function}");
-    let lines: Vec<&str> = source.lines().collect();
-    let Some(at) = lines.iter().position(|l| {
-        l.strip_prefix(&head)
-            .is_some_and(|rest| rest.starts_with(['(', '<']))
-    }) else {
+    let head = ['(', '<'].map(|end| format!("\npub fn {function}{end}"));
+    let Some(at) = head.iter().find_map(|head| source.find(head)) else {
         return Vec::new();
     };
-    let above = lines[..at].iter().rev().take_while(|l| l.starts_with("///"));
-    let mut doc: Vec<String> = above
-        .map(|l| l.trim_start_matches("///").trim().to_owned())
-        .collect();
-    doc.reverse();
-    doc
+    let lines: Vec<&str> = source[..at].lines().collect();
+    let doc = lines.rsplit(|line| !line.starts_with("///")).next();
+    let text = |line: &&str| line.trim_start_matches("///").trim().to_owned();
+    doc.unwrap_or_default().iter().map(text).collect()
 }
 
 /// The first paragraph of a contract.
 pub fn asked(source: &str, function: &str) -> String {
-    paragraphs(source, function).next().unwrap_or_default()
+    paragraphs(source, function)
+        .into_iter()
+        .next()
+        .unwrap_or_default()
 }
 
 /// The sentence of a contract that contains `words`; if there is none, the first paragraph.
 pub fn promise(source: &str, function: &str, words: &str) -> String {
     let quoted = paragraphs(source, function)
-        .flat_map(|paragraph| sentences(&paragraph))
+        .iter()
+        .flat_map(|paragraph| sentences(paragraph))
         .find(|sentence| !words.is_empty() && sentence.contains(words));
     quoted.unwrap_or_else(|| asked(source, function))
 }
 
 /// The paragraphs and the items of lists, each in one line.
-fn paragraphs(source: &str, function: &str) -> impl Iterator<Item = String> {
-    let mut all = vec![String::new()];
-    for line in contract(source, function) {
-        let item = line.strip_prefix("- ");
-        if line.is_empty() || item.is_some() {
-            all.push(String::new());
-        }
-        if let Some(last) = all.last_mut() {
-            if !last.is_empty() {
-                last.push(' ');
-            }
-            last.push_str(item.unwrap_or(&line));
-        }
-    }
-    all.into_iter().filter(|paragraph| !paragraph.is_empty())
+fn paragraphs(source: &str, function: &str) -> Vec<String> {
+    let lines = contract(source, function);
+    let joined = lines.chunk_by(|a, b| !a.is_empty() && !b.is_empty() && !b.starts_with("- "));
+    let joined = joined.map(|lines| lines.join(" ").trim_start_matches("- ").to_owned());
+    joined.filter(|paragraph| !paragraph.is_empty()).collect()
 }
 
 /// A sentence ends with a full stop that a capital letter or code follows.
 fn sentences(paragraph: &str) -> Vec<String> {
     let starts =
         |rest: &str| rest.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit() || "`*([".contains(c));
-    let mut all = vec![String::new()];
-    for part in paragraph.split_inclusive(". ") {
-        if let Some(last) = all.last_mut() {
-            if last.ends_with(". ") && starts(part) {
-                all.push(part.to_owned());
-            } else {
-                last.push_str(part);
-            }
-        }
-    }
-    all.into_iter()
-        .map(|sentence| sentence.trim().to_owned())
-        .collect()
+    let parts: Vec<&str> = paragraph.split_inclusive(". ").collect();
+    let sentences = parts.chunk_by(|_, next| !starts(next));
+    sentences.map(|parts| parts.concat().trim().to_owned()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SOURCE: &str = "/// Adds two numbers, each once.\n///\n/// In f64. `a` is finite,\n/// as is b: 0.5 or 1. A third is not\n/// allowed.\n/// - `a`: the first. Any.\npub fn add(a: f64, b: f64) {}\n";
-
     #[test]
-    fn the_sentence_with_the_words_is_quoted() {
-        let quoted = |words| promise(SOURCE, "add", words);
-        assert_eq!(quoted("is finite, as"), "`a` is finite, as is b: 0.5 or 1.");
-        assert_eq!(quoted("not allowed"), "A third is not allowed.");
-        assert_eq!(quoted("the first"), "`a`: the first.");
-        assert_eq!(quoted("In f64"), "In f64.");
-    }
-
-    #[test]
-    fn without_such_a_sentence_the_first_paragraph_is_quoted() {
-        assert_eq!(promise(SOURCE, "add", ""), "Adds two numbers, each once.");
-        assert_eq!(
-            promise(SOURCE, "add", "no such words"),
-            "Adds two numbers, each once."
-        );
+    fn the_sentence_with_the_words_is_quoted_or_the_first_paragraph() {
+        let source = "use a;\n/// Adds two numbers, each once.\n///\n/// In f64. `a` is finite,\n/// as is b: 0.5 or 1. A \
+                      third is not\n/// allowed.\n/// - `a`: the first. Any.\npub fn add(a: f64, b: f64) {}\n";
+        for (words, sentence) in [
+            ("is finite, as", "`a` is finite, as is b: 0.5 or 1."),
+            ("not allowed", "A third is not allowed."),
+            ("the first", "`a`: the first."),
+            ("In f64", "In f64."),
+            ("no such words", "Adds two numbers, each once."),
+            ("", "Adds two numbers, each once."),
+        ] {
+            assert_eq!(promise(source, "add", words), sentence);
+        }
     }
 }

@@ -35,30 +35,27 @@ impl Progress {
 
     /// Loads the progress, and why the file could not be read, if it could not.
     pub fn look() -> (Self, Option<String>) {
-        path().map_or_else(Default::default, |path| Self::read(&path))
+        match path().map_or_else(|| Ok(Self::default()), |path| Self::read(&path)) {
+            Ok(progress) => (progress, None),
+            Err(why) => (Self::default(), Some(why)),
+        }
     }
 
-    fn read(path: &Path) -> (Self, Option<String>) {
-        let parsed = match fs::read_to_string(path) {
-            Ok(text) => toml::from_str(&text).map_err(|error| error.message().to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+    fn read(path: &Path) -> Result<Self, String> {
+        let read = match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => Err(error.to_string()),
+            Ok(text) => toml::from_str(&text).map_err(|error| error.message().to_owned()),
         };
-        match parsed {
-            Ok(progress) => (progress, None),
-            Err(why) => {
-                let why = why.lines().next().unwrap_or_default();
-                (Self::default(), Some(format!("{FILE} is damaged ({why})")))
-            }
-        }
+        read.map_err(|why| format!("{FILE} is damaged ({})", why.lines().next().unwrap_or_default()))
     }
 
     /// The state of an exercise: `right` only if every check was, `to do` if nothing is known.
     pub fn state(&self, exercise: &str) -> &'static str {
-        let Some(checks) = self.checks.get(exercise).filter(|c| !c.is_empty()) else {
-            return "to do";
-        };
-        worst(checks.values().map(String::as_str))
+        match self.checks.get(exercise) {
+            Some(checks) if !checks.is_empty() => worst(checks.values().map(String::as_str)),
+            _ => "to do",
+        }
     }
 }
 
@@ -79,10 +76,11 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
     let lock = fs::File::create(folder.join("lock"))?;
     // Unlocked when it is closed, at the end. If files cannot be locked, two runs at once may lose a result.
     let _ = lock.lock();
-    let (mut progress, damaged) = Progress::read(path);
-    if damaged.is_some() {
+    let read = Progress::read(path);
+    if read.is_err() {
         fs::rename(path, path.with_extension("damaged.toml"))?;
     }
+    let mut progress = read.unwrap_or_default();
     let result = by(&mut progress);
     let text = toml::to_string(&progress).map_err(io::Error::other)?;
     let next = path.with_extension(format!("{}.tmp", std::process::id()));
@@ -95,21 +93,10 @@ fn path() -> Option<PathBuf> {
     paths::root().map(|root| root.join(FILE))
 }
 
-/// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of the run,
-/// checks that did not run keep their last result, and checks that no longer exist are removed.
-///
-/// # Errors
-/// Returns the errors of [`change`].
-pub fn note_checks<'a>(
-    all: impl Iterator<Item = (&'a str, &'a str)>,
-    ran: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
-) -> io::Result<()> {
-    let (all, ran): (Vec<_>, Vec<_>) = (all.collect(), ran.collect());
-    change(|progress| progress.note(&all, &ran))
-}
-
 impl Progress {
-    fn note(&mut self, all: &[(&str, &str)], ran: &[(&str, &str, &str)]) {
+    /// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of the
+    /// run, checks that did not run keep their last result, and checks that no longer exist are removed.
+    pub(crate) fn note(&mut self, all: &[(&str, &str)], ran: &[(&str, &str, &str)]) {
         for &(exercise, check, word) in ran {
             let of_exercise = self.checks.entry(exercise.to_owned()).or_default();
             of_exercise.retain(|known, _| all.contains(&(exercise, known)));
@@ -130,17 +117,15 @@ mod tests {
     fn an_exercise_is_right_only_when_every_check_was() {
         let all = [("1.1", "a"), ("1.1", "b"), ("1.2", "c")];
         let mut progress = Progress::default();
-        progress.note(&all, &[("1.1", "a", "right")]);
-        assert_eq!(progress.state("1.1"), "to do");
-        progress.note(&all, &[("1.1", "b", "right")]);
-        assert_eq!(progress.state("1.1"), "right");
-        progress.note(&all, &[("1.1", "b", "not run")]);
-        assert_eq!(
-            (progress.state("1.1"), progress.state("1.2")),
-            ("not run", "to do")
-        );
-        progress.note(&all[..1], &[("1.1", "a", "right")]);
-        assert_eq!(progress.state("1.1"), "right");
+        for (known, check, word, state) in [
+            (3, "a", "right", "to do"),
+            (3, "b", "right", "right"),
+            (3, "b", "not run", "not run"),
+            (1, "a", "right", "right"),
+        ] {
+            progress.note(&all[..known], &[("1.1", check, word)]);
+            assert_eq!((progress.state("1.1"), progress.state("1.2")), (state, "to do"));
+        }
     }
 
     #[test]
@@ -150,14 +135,11 @@ mod tests {
         let file = folder.join("progress.toml");
         for damaged in ["[hints]\n\"1.1\" = 2\n\"1.2\" = ", "hints = 3"] {
             fs::write(&file, damaged).unwrap();
-            assert!(Progress::read(&file).1.unwrap().contains("is damaged"));
+            assert!(Progress::read(&file).unwrap_err().contains("is damaged"));
             change_at(&file, |p| p.given_up.insert("1.2".into())).unwrap();
-            let (read, trouble) = Progress::read(&file);
-            assert!(read.given_up.contains("1.2") && trouble.is_none(), "{trouble:?}");
-            assert_eq!(
-                fs::read_to_string(folder.join("progress.damaged.toml")).unwrap(),
-                damaged
-            );
+            assert!(Progress::read(&file).unwrap().given_up.contains("1.2"));
+            let kept = fs::read_to_string(folder.join("progress.damaged.toml"));
+            assert_eq!(kept.unwrap(), damaged);
         }
         fs::remove_dir_all(folder).unwrap();
     }

@@ -1,6 +1,11 @@
 //! Checks as rows: the inputs of each, and one function that runs an answer on an input and compares it.
 
-use crate::{Case, Draw, Finding, Values, Verdict, draw, verdict::Kind};
+use std::fmt::{Debug, Display};
+
+use crate::{
+    Case, Draw, Finding, Values, Verdict, Wrong, draw,
+    verdict::{ERROR, compared},
+};
 
 /// The checks of an exercise. A row has its name, words of the contract that promise the property, the cause that a student
 /// reads if no known mistake is like the answer, and a function that draws the inputs. Each function after `by` takes an answer
@@ -60,31 +65,29 @@ pub struct Facts(Vec<(String, Fact, Option<&'static str>)>);
 enum Fact {
     Values(Values),
     Items(Vec<String>),
-    Result(Result<(), String>),
+    Error(String),
 }
 
 impl Facts {
-    /// Numbers, compared within the tolerance of the expected ones' dtype.
-    pub fn values(mut self, what: impl Into<String>, values: impl Into<Values>) -> Self {
-        self.0.push((what.into(), Fact::Values(values.into()), None));
+    fn with(mut self, what: impl Into<String>, fact: Fact) -> Self {
+        self.0.push((what.into(), fact, None));
         self
+    }
+
+    /// Numbers, compared within the tolerance of the expected ones' dtype.
+    pub fn values(self, what: impl Into<String>, values: impl Into<Values>) -> Self {
+        self.with(what, Fact::Values(values.into()))
     }
 
     /// A list that is compared item by item, as it is printed.
-    pub fn items<T: std::fmt::Debug>(
-        mut self,
-        what: impl Into<String>,
-        items: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let items = items.into_iter().map(|item| format!("{item:?}")).collect();
-        self.0.push((what.into(), Fact::Items(items), None));
-        self
+    pub fn items<T: Debug>(self, what: impl Into<String>, items: impl IntoIterator<Item = T>) -> Self {
+        let items = items.into_iter().map(|item| format!("{item:?}"));
+        self.with(what, Fact::Items(items.collect()))
     }
 
     /// A text.
-    pub fn text(mut self, what: impl Into<String>, text: impl Into<String>) -> Self {
-        self.0.push((what.into(), Fact::Items(vec![text.into()]), None));
-        self
+    pub fn text(self, what: impl Into<String>, text: impl Into<String>) -> Self {
+        self.with(what, Fact::Items(vec![text.into()]))
     }
 
     /// What an answer has wrong if the last fact is the first that differs, and no known mistake is like it.
@@ -96,14 +99,15 @@ impl Facts {
     }
 
     /// The facts of a value, or that there is an error instead. Two errors are the same, whatever they say.
-    pub fn of<T, E: std::fmt::Display>(result: Result<T, E>, facts: impl FnOnce(T) -> Self) -> Self {
-        let (end, rest) = match result {
-            Ok(value) => (Ok(()), facts(value).0),
-            Err(error) => (Err(error.to_string()), Vec::new()),
-        };
-        let mut all = vec![("result".to_owned(), Fact::Result(end), None)];
-        all.extend(rest);
-        Self(all)
+    pub fn of<T, E: Display>(result: Result<T, E>, facts: impl FnOnce(T) -> Self) -> Self {
+        match result {
+            Ok(value) => {
+                let mut all = Self::default().text("result", "Ok");
+                all.0.extend(facts(value).0);
+                all
+            }
+            Err(error) => Self::default().with("result", Fact::Error(error.to_string())),
+        }
     }
 }
 
@@ -117,88 +121,68 @@ impl Case {
         let mut got = got.0.into_iter();
         for (what, expected, cause) in expected.0 {
             let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got, _)| got);
-            self.same_fact(&what, got, expected)
-                .map_err(|finding| match finding {
-                    Finding::Wrong(mut wrong) => {
-                        wrong.cause = cause;
-                        Finding::Wrong(wrong)
-                    }
-                    other => other,
-                })?;
+            let mut verdict = self.same_fact(&what, got, expected);
+            if let Err(Finding::Wrong(wrong)) = &mut verdict {
+                wrong.cause = cause;
+            }
+            verdict?;
         }
-        self.require(
-            "results",
-            count == all,
-            format!("{count} of them, expected {all}"),
-        )
+        let otherwise = format!("{count} of them, expected {all}");
+        self.require("results", count == all, otherwise)
     }
 
     fn same_fact(&self, what: &str, got: Fact, expected: Fact) -> Verdict {
-        match (got, expected) {
-            (Fact::Values(got), Fact::Values(expected)) => self.close(what, got, expected),
-            (Fact::Items(got), Fact::Items(expected)) => self.same_items(what, &got, &expected),
-            (Fact::Result(Ok(())), Fact::Result(Ok(()))) | (Fact::Result(Err(_)), Fact::Result(Err(_))) => {
-                Ok(())
+        let (mut general, mut first) = (None, 0);
+        match (&got, &expected) {
+            (Fact::Values(got), Fact::Values(expected)) => {
+                return self.close(what, got.clone(), expected.clone());
             }
-            (got, expected) => {
-                let kind = match (&got, &expected) {
-                    (Fact::Result(Err(_)), Fact::Result(Ok(()))) => Kind::Error,
-                    _ => Kind::Value,
-                };
-                let lines = vec![
-                    format!("expected  {}", head(&expected)),
-                    format!("got       {}", head(&got)),
-                ];
-                self.wrong_by(kind, what, None, lines)
+            (Fact::Error(_), Fact::Error(_)) => return Ok(()),
+            (Fact::Error(_), _) => general = Some(ERROR),
+            (Fact::Items(got), Fact::Items(expected)) => {
+                let mut all = 0..expected.len().max(got.len());
+                match all.find(|&i| got.get(i) != expected.get(i)) {
+                    Some(differs) => first = differs,
+                    None => return Ok(()),
+                }
             }
+            _ => {}
         }
-    }
-
-    fn same_items(&self, what: &str, got: &[String], expected: &[String]) -> Verdict {
-        let Some(first) = (0..expected.len().max(got.len())).find(|&i| got.get(i) != expected.get(i)) else {
-            return Ok(());
-        };
-        let mut lines = vec![
-            format!("expected  {}", listed(expected, first)),
-            format!("got       {}", listed(got, first)),
-        ];
-        if expected.len() > 1 {
-            lines.push(format!(
-                "first at  {first}; {} expected, {} came",
-                expected.len(),
-                got.len()
-            ));
+        let mut lines = compared(head(&expected, first), head(&got, first));
+        if let (Fact::Items(expected), Fact::Items(got)) = (expected, got)
+            && expected.len() > 1
+        {
+            let (expected, got) = (expected.len(), got.len());
+            lines.push(format!("first at  {first}; {expected} expected, {got} came"));
         }
-        self.wrong(what, None, lines)
+        let wrong = self.wrong(what, lines);
+        Err(Finding::Wrong(Box::new(Wrong { general, ..wrong })))
     }
 }
 
-/// The items from `first` on that fit in a line.
-fn listed(items: &[String], first: usize) -> String {
-    let mut text = if first > 0 { "… " } else { "" }.to_owned();
-    for (i, item) in items.iter().enumerate().skip(first) {
-        if i > first && text.chars().count() + item.chars().count() > 50 {
-            return text + "…";
+/// A fact in a line; items from `first` on.
+fn head(fact: &Fact, first: usize) -> String {
+    let items = match fact {
+        Fact::Values(values) => return values.short(48),
+        Fact::Error(message) => {
+            let first = message.lines().next().unwrap_or_default();
+            return format!("Err: {}", first.chars().take(48).collect::<String>());
         }
-        text += item;
-        text.push(' ');
+        Fact::Items(items) => items,
+    };
+    let mut words = Vec::from_iter((first > 0).then_some("…"));
+    for (i, item) in items.iter().enumerate().skip(first) {
+        let used: usize = words.iter().map(|word| word.chars().count() + 1).sum();
+        if i > first && used + item.chars().count() > 50 {
+            words.push("…");
+            break;
+        }
+        words.push(item);
     }
     if items.len() <= first {
-        text += if first == 0 { "none" } else { "no more" };
+        words.push(if first == 0 { "none" } else { "no more" });
     }
-    text.trim_end().to_owned()
-}
-
-fn head(fact: &Fact) -> String {
-    match fact {
-        Fact::Values(values) => values.short(48),
-        Fact::Items(items) => listed(items, 0),
-        Fact::Result(Ok(())) => "Ok".into(),
-        Fact::Result(Err(message)) => {
-            let first = message.lines().next().unwrap_or_default();
-            format!("Err: {}", first.chars().take(48).collect::<String>())
-        }
-    }
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -206,9 +190,9 @@ mod tests {
     use super::*;
     use crate::given;
 
-    fn lines(got: Facts, expected: Facts) -> Vec<String> {
+    fn lines(got: Facts, expected: Facts) -> String {
         match given("x").same(got, expected) {
-            Err(Finding::Wrong(wrong)) => wrong.lines,
+            Err(Finding::Wrong(wrong)) => wrong.lines.join("\n"),
             other => panic!("expected a wrong answer, got {other:?}"),
         }
     }
@@ -218,19 +202,11 @@ mod tests {
         let list = |items: &[&[usize]]| Facts::default().items("batches", items.iter());
         assert_eq!(
             lines(list(&[&[1], &[2, 3], &[4]]), list(&[&[1], &[3, 2], &[4]])),
-            [
-                "expected  … [3, 2] [4]",
-                "got       … [2, 3] [4]",
-                "first at  1; 3 expected, 3 came"
-            ]
+            "expected  … [3, 2] [4]\ngot       … [2, 3] [4]\nfirst at  1; 3 expected, 3 came"
         );
         assert_eq!(
             lines(list(&[&[1]]), list(&[&[1], &[2]])),
-            [
-                "expected  … [2]",
-                "got       … no more",
-                "first at  1; 2 expected, 1 came"
-            ]
+            "expected  … [2]\ngot       … no more\nfirst at  1; 2 expected, 1 came"
         );
     }
 
@@ -239,13 +215,13 @@ mod tests {
         let of = |result: Result<f64, &str>| Facts::of(result, |x| Facts::default().values("loss", x));
         assert_eq!(
             lines(of(Err("no")), of(Ok(1.0))),
-            ["expected  Ok", "got       Err: no"]
+            "expected  Ok\ngot       Err: no"
         );
         assert_eq!(
             lines(of(Ok(1.0)), of(Err("no"))),
-            ["expected  Err: no", "got       Ok"]
+            "expected  Err: no\ngot       Ok"
         );
         assert!(given("x").same(of(Err("no")), of(Err("never"))).is_ok());
-        assert_eq!(lines(of(Ok(2.0)), of(Ok(1.0)))[0], "expected  1");
+        assert!(lines(of(Ok(2.0)), of(Ok(1.0))).starts_with("expected  1\n"));
     }
 }

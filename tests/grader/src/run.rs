@@ -3,11 +3,7 @@
 use std::{
     cell::RefCell,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
-    sync::{
-        Arc, Mutex, MutexGuard, Once, PoisonError,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-        mpsc,
-    },
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc},
     thread,
     time::Duration,
 };
@@ -45,46 +41,52 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Whether the check ran, and did not pass.
+    pub(crate) fn failed(&self) -> bool {
+        !matches!(self, Self::Passed | Self::NotRun(_))
+    }
+}
+
 /// What the thread of a check shares with the thread that waits for it.
+#[derive(Default)]
 struct Running {
     seed: u64,
     check: String,
-    input: Mutex<Option<String>>,
-    panic: Mutex<Option<(String, String)>>,
-    thread: Mutex<Option<stuck::Thread>>,
+    input: String,
+    panic: Option<(String, String)>,
+    thread: Option<stuck::Thread>,
 }
 
 thread_local! {
-    static NOW: RefCell<Option<Arc<Running>>> = const { RefCell::new(None) };
+    static NOW: RefCell<Option<Arc<Mutex<Running>>>> = const { RefCell::new(None) };
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
+    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn now() -> Option<Arc<Running>> {
-    NOW.with(|now| now.borrow().clone())
+/// Reads or writes what is known of the check that runs on this thread, if one does.
+fn now<T>(with: impl FnOnce(&mut Running) -> T) -> Option<T> {
+    let now = NOW.try_with(|now| now.borrow().clone()).ok().flatten();
+    now.map(|now| with(&mut lock(&now)))
 }
 
 pub(crate) fn note_input(input: &str) {
-    if let Some(now) = now() {
-        *lock(&now.input) = Some(input.to_owned());
-    }
+    now(|now| input.clone_into(&mut now.input));
 }
 
-pub(crate) fn input_now() -> Option<String> {
-    now().and_then(|now| lock(&now.input).clone())
+pub(crate) fn input_now() -> String {
+    now(|now| now.input.clone()).unwrap_or_default()
 }
 
 pub(crate) fn draw_now() -> Draw {
-    match now() {
-        Some(now) => Draw::new(now.seed, &now.check),
-        None => Draw::new(0, ""),
-    }
+    now(|now| Draw::new(now.seed, &now.check)).unwrap_or(Draw::new(0, ""))
 }
 
 /// The grader reports panics of checks, and the previous hook reports those of a student's threads. Panics of the
-/// course's own threads (of a check, or of a known mistake that runs to find a cause) are not printed.
+/// course's own threads (of a check, or of a known mistake that runs to find a cause) have no name, and no line of an exercise
+/// on their stack: they are not printed.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -95,28 +97,14 @@ fn hook() {
             unsafe { std::env::set_var("RAYON_NUM_THREADS", cores.to_string()) };
         }
         let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| match now() {
-            Some(now) => *lock(&now.panic) = Some((panic_message(info), location(info))),
-            None if info.location().is_some_and(|l| is_own(l.file())) || QUIET.load(SeqCst) > 0 => {}
-            None => usual(info),
+        panic::set_hook(Box::new(move |info| {
+            let of_check = now(|now| now.panic = Some((panic_message(info), location(info))));
+            let named = thread::current().name().is_some();
+            if of_check.is_none() && (named || stuck::here().is_some()) {
+                usual(info);
+            }
         }));
     });
-}
-
-/// The number of known mistakes that run now.
-static QUIET: AtomicUsize = AtomicUsize::new(0);
-
-/// Runs known mistakes without printing the panics of their threads.
-pub(crate) fn quietly<T>(run: impl FnOnce() -> T) -> T {
-    hook();
-    QUIET.fetch_add(1, SeqCst);
-    let result = run();
-    QUIET.fetch_sub(1, SeqCst);
-    result
-}
-
-fn is_own(file: &str) -> bool {
-    file.replace('\\', "/").starts_with("lessons/lesson")
 }
 
 fn panic_message(info: &PanicHookInfo) -> String {
@@ -136,7 +124,7 @@ fn location(info: &PanicHookInfo) -> String {
     let at = info.location().map_or("an unknown line".into(), |l| {
         format!("{}:{}", l.file().replace('\\', "/"), l.line())
     });
-    if at.contains("exercises/") || panic_message(info).starts_with("not yet implemented") {
+    if at.contains("exercises/") || panic_message(info).starts_with(TO_DO) {
         return at;
     }
     stuck::here().unwrap_or(at)
@@ -151,25 +139,21 @@ pub fn run<C: Copy + Send + 'static>(
     deadline: Duration,
 ) -> Outcome {
     hook();
-    let running = Arc::new(Running {
+    let running = Arc::new(Mutex::new(Running {
         seed,
         check: name.to_owned(),
-        input: Mutex::default(),
-        panic: Mutex::default(),
-        thread: Mutex::default(),
-    });
+        ..Running::default()
+    }));
     let (send, receive) = mpsc::channel();
     let theirs = running.clone();
     // The message of a stack overflow has the name. An answer can read it, so that it must not name the check.
     let thread_name = format!("exercise {}", name.split("::").next().unwrap_or(name));
     let spawned = thread::Builder::new().name(thread_name).spawn(move || {
-        *lock(&theirs.thread) = Some(stuck::Thread::this());
+        lock(&theirs).thread = Some(stuck::this());
         // Rayon's tasks run on this thread: the inputs of checks are so small that handing a task to another thread and
         // waiting for it takes longer than the task, and the checks run side by side.
-        let _alone = rayon::ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build();
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1);
+        let _alone = alone.use_current_thread().build();
         NOW.with(|now| *now.borrow_mut() = Some(theirs));
         panic::catch_unwind(AssertUnwindSafe(|| check(&answer)))
     });
@@ -180,32 +164,32 @@ pub fn run<C: Copy + Send + 'static>(
     if let Err(error) = ended {
         return Outcome::NotRun(format!("no thread could be started: {error}"));
     }
-    let input = || lock(&running.input).clone().unwrap_or_default();
-    match receive.recv_timeout(deadline) {
+    let result = receive.recv_timeout(deadline);
+    let (input, panic, thread) = {
+        let mut running = lock(&running);
+        (running.input.clone(), running.panic.take(), running.thread)
+    };
+    match result {
         Ok(Ok(Ok(()))) => Outcome::Passed,
         Ok(Ok(Err(Finding::Wrong(wrong)))) => Outcome::Wrong(wrong),
         Ok(Ok(Err(Finding::NotRun(why)))) => Outcome::NotRun(why),
         Ok(Err(payload)) => {
             // Dropping the payload of a student's panic may panic again.
             std::mem::forget(payload);
-            match lock(&running.panic).take() {
-                Some((message, _)) if message.starts_with("not yet implemented") => {
-                    Outcome::ToDo(exercise_of(&message).map(str::to_owned))
-                }
-                note => {
-                    let (message, location) = note.unwrap_or_default();
-                    Outcome::Panicked {
-                        message,
-                        location,
-                        input: input(),
-                    }
-                }
+            let (message, location) = panic.unwrap_or_default();
+            if message.starts_with(TO_DO) {
+                return Outcome::ToDo(exercise_of(&message).map(str::to_owned));
+            }
+            Outcome::Panicked {
+                message,
+                location,
+                input,
             }
         }
         Err(mpsc::RecvTimeoutError::Timeout) => Outcome::Stuck {
             deadline,
-            location: lock(&running.thread).as_ref().and_then(stuck::Thread::location),
-            input: input(),
+            location: thread.and_then(stuck::location),
+            input,
         },
         Err(mpsc::RecvTimeoutError::Disconnected) => {
             Outcome::NotRun("its thread ended without a result".into())
@@ -213,26 +197,11 @@ pub fn run<C: Copy + Send + 'static>(
     }
 }
 
+/// How the message of a `todo!` begins.
+const TO_DO: &str = "not yet implemented";
+
 /// The exercise that a stub names: "9.3" in "not yet implemented: 9.3: reduce-scatter".
 fn exercise_of(message: &str) -> Option<&str> {
     let id = message.strip_prefix("not yet implemented: ")?.split(':').next()?;
-    let is_id = |(lesson, number): (&str, &str)| lesson.parse::<u8>().is_ok() && number.parse::<u8>().is_ok();
-    id.split_once('.').is_some_and(is_id).then_some(id)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_ends_before_its_backtrace() {
-        for text in [
-            "out of range\n   0: f\n   1: g",
-            "out of range\n\nStack backtrace:\n   0: f",
-        ] {
-            let lines: Vec<&str> = without_backtrace(text).filter(|l| !l.is_empty()).collect();
-            assert_eq!(lines, ["out of range"]);
-        }
-        assert_eq!(without_backtrace("two\nlines").count(), 2);
-    }
+    id.parse::<f32>().is_ok().then_some(id)
 }

@@ -25,10 +25,9 @@ pub struct Column {
 
 impl Column {
     fn new(heading: impl Into<String>, format: Format) -> Self {
-        let (heading, unit) = (heading.into(), "");
         Self {
-            heading,
-            unit,
+            heading: heading.into(),
+            unit: "",
             format,
         }
     }

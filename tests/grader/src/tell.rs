@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use crate::{Cause, Outcome};
+use crate::{Cause, Exercise, Outcome};
 
 /// Text with or without colour.
 #[derive(Clone, Copy)]
@@ -83,146 +83,111 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// A line as it is if it fits in `width` columns, or else wrapped.
+pub fn fit(line: &str, width: usize) -> Vec<String> {
+    if line.chars().count() <= width && !line.contains('\n') {
+        return vec![line.to_owned()];
+    }
+    wrap(line, width)
+}
+
 /// Paragraphs of Markdown in lines of at most `width` columns: prose is wrapped, code (indented by four spaces) is not.
 pub fn paragraphs(text: &str, width: usize) -> Vec<String> {
-    let (mut lines, mut prose) = (Vec::new(), String::new());
-    let flush = |prose: &mut String, lines: &mut Vec<String>| {
-        if !prose.is_empty() {
-            lines.extend(wrap(&std::mem::take(prose), width));
-        }
+    let prose = |line: &str| !line.starts_with("    ") && !line.trim().is_empty();
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let parts = lines.chunk_by(|a, b| prose(a) && prose(b));
+    let shown = |part: &[&str]| match part {
+        [line] if !prose(line) => vec![line.trim_end().to_owned()],
+        _ => wrap(&part.join(" "), width),
     };
-    for line in text.trim_end().lines() {
-        let code = line.starts_with("    ");
-        if code || line.trim().is_empty() {
-            flush(&mut prose, &mut lines);
-            lines.push(line.trim_end().to_owned());
-        } else {
-            prose.push_str(line);
-            prose.push(' ');
-        }
-    }
-    flush(&mut prose, &mut lines);
-    lines
+    parts.flat_map(shown).collect()
 }
 
 /// A label in a column of its own, and lines next to it.
-pub fn labelled(label: &str, lines: &[String]) -> String {
-    let mut out = String::new();
-    for (i, line) in lines.iter().enumerate() {
-        let label = if i == 0 { label } else { "" };
-        out.push_str(format!("    {label:<9} {line}").trim_end());
-        out.push('\n');
-    }
-    out
+fn labelled(label: &str, lines: &[String]) -> String {
+    let labels = [label].into_iter().chain(std::iter::repeat(""));
+    let line = |(line, label): (&String, &str)| format!("    {label:<9} {line}").trim_end().to_owned() + "\n";
+    lines.iter().zip(labels).map(line).collect()
 }
 
-/// A label and wrapped text next to it.
-pub fn paragraph(label: &str, text: &str) -> String {
-    labelled(label, &wrap(text, WIDTH - 15))
+/// A label and text next to it, wrapped if it is long.
+pub(crate) fn paragraph(label: &str, text: &str) -> String {
+    labelled(label, &fit(text, WIDTH - 15))
 }
 
 /// The report on one check of an answer.
-pub struct CheckReport<'a> {
-    /// The exercise's name and title.
-    pub exercise: (&'a str, &'a str),
+pub(crate) struct CheckReport<'a> {
+    pub exercise: &'a Exercise,
     /// The check as a sentence.
     pub check: &'a str,
     /// The sentence of the exercise that requires the property.
     pub asked: &'a str,
-    /// The outcome.
     pub outcome: &'a Outcome,
-    /// The likely cause.
     pub cause: Option<Cause>,
-    /// The chapter's file and the exercise's anchor in it.
-    pub chapter: (&'a str, &'a str),
+    /// The chapter's file.
+    pub chapter: &'a str,
 }
 
 impl CheckReport<'_> {
     /// The whole text, about ten lines.
     pub fn text(&self, ink: Ink) -> String {
-        let (id, title) = self.exercise;
-        let mut out = format!("{}\n", ink.bold(&format!("{id} {title}")));
-        let word = match self.outcome {
-            Outcome::Stuck { .. } => "did not end: ",
-            Outcome::Panicked { .. } => "panicked: ",
-            Outcome::NotRun(_) => "not run: ",
-            _ => "failed: ",
-        };
-        let head = wrap(&format!("{word}{}", self.check), WIDTH - 2);
-        for line in head {
-            out.push_str(&format!("  {}\n", ink.red(&line)));
+        let (id, title) = (&self.exercise.id, &self.exercise.title);
+        let (word, outcome) = self.outcome();
+        let mut out = ink.bold(&format!("{id} {title}")) + "\n";
+        for line in wrap(&format!("{word}: {}", self.check), WIDTH - 2) {
+            out += &format!("  {}\n", ink.red(&line));
         }
-        if !self.asked.is_empty() {
-            out.push_str(&paragraph("asked", self.asked));
+        for (label, text) in [("asked", self.asked)].into_iter().chain(outcome) {
+            let mut lines = fit(text, WIDTH - 15);
+            if label == "given" && lines.len() > 4 {
+                lines.truncate(4);
+                lines[3].push_str(" …");
+            }
+            if !text.is_empty() {
+                out += &labelled(label, &lines);
+            }
         }
-        self.outcome_text(&mut out);
-        if let Some(cause) = self.cause {
-            let (label, text) = match cause {
-                Cause::Likely(text) => ("likely", text),
-                Cause::Perhaps(text) => ("perhaps", text),
-            };
-            let lines: Vec<String> = wrap(text, WIDTH - 15).iter().map(|l| ink.yellow(l)).collect();
-            out.push_str(&labelled(label, &lines));
+        if let Some(Cause::Likely(cause) | Cause::Perhaps(cause)) = self.cause {
+            let likely = matches!(self.cause, Some(Cause::Likely(_)));
+            let lines: Vec<String> = wrap(cause, WIDTH - 15).iter().map(|l| ink.yellow(l)).collect();
+            out += &labelled(if likely { "likely" } else { "perhaps" }, &lines);
         }
-        out.push_str(&paragraph("hint", &format!("cargo course hint {id}")));
-        let (file, anchor) = self.chapter;
-        out.push_str(&paragraph("read", &format!("book/src/{file}#{anchor}")));
-        out
+        let read = format!("book/src/{}#{}", self.chapter, self.exercise.anchor());
+        out + &paragraph("hint", &format!("cargo course hint {id}")) + &paragraph("read", &read)
     }
 
-    fn outcome_text(&self, out: &mut String) {
+    /// The outcome in a word, and what is known of it by labels.
+    fn outcome(&self) -> (String, Vec<(&str, &str)>) {
         match self.outcome {
             Outcome::Wrong(wrong) => {
-                out.push_str(&given(&wrong.input));
-                out.push_str(&paragraph("compared", &wrong.what));
+                let mut parts = vec![("given", &*wrong.input), ("compared", &wrong.what)];
                 for line in &wrong.lines {
                     let (label, rest) = line.split_at_checked(10).unwrap_or(("", line));
-                    out.push_str(&labelled(label.trim_end(), &fit(rest)));
+                    parts.push((label.trim_end(), rest));
                 }
+                ("failed".into(), parts)
             }
             Outcome::Panicked {
                 message,
                 location,
                 input,
             } => {
-                out.push_str(&given(input));
-                out.push_str(&paragraph("panic", message.lines().next().unwrap_or_default()));
-                out.push_str(&paragraph("at", location));
+                let message = message.lines().next().unwrap_or_default();
+                let parts = vec![("given", &**input), ("panic", message), ("at", location)];
+                ("panicked".into(), parts)
             }
             Outcome::Stuck {
                 deadline,
                 location,
                 input,
             } => {
-                out.push_str(&given(input));
-                out.push_str(&paragraph("waited", &format!("{} s", deadline.as_secs_f32())));
                 let location = location.as_deref().unwrap_or("an unknown line");
-                out.push_str(&paragraph("at", location));
+                let word = format!("did not end within {} s", deadline.as_secs_f32());
+                (word, vec![("given", input), ("at", location)])
             }
-            Outcome::NotRun(why) => out.push_str(&paragraph("because", why)),
-            Outcome::Passed | Outcome::ToDo(_) => {}
+            Outcome::NotRun(why) => ("not run".into(), vec![("because", why)]),
+            Outcome::Passed | Outcome::ToDo(_) => Default::default(),
         }
-    }
-}
-
-fn given(input: &str) -> String {
-    if input.is_empty() {
-        return String::new();
-    }
-    let mut lines = wrap(input, WIDTH - 15);
-    if lines.len() > 4 {
-        lines.truncate(4);
-        lines[3].push_str(" …");
-    }
-    labelled("given", &lines)
-}
-
-/// Keeps a line with its columns, or wraps it if it is too long.
-fn fit(line: &str) -> Vec<String> {
-    if line.chars().count() <= WIDTH - 15 {
-        vec![line.to_owned()]
-    } else {
-        wrap(line, WIDTH - 15)
     }
 }
 
@@ -234,13 +199,8 @@ mod tests {
     #[test]
     fn prose_is_wrapped_and_code_is_not() {
         let text = "Begin with these\nnumbers:\n\n    let a = 1;\n        let far = a + 1;\n\nthen stop.\n";
-        let lines = paragraphs(text, 12);
-        let code = ["", "    let a = 1;", "        let far = a + 1;", ""];
-        assert_eq!(lines[..3], ["Begin with", "these", "numbers:"]);
-        assert_eq!(
-            (&lines[3..7], &lines[7..]),
-            (&code.map(String::from)[..], &["then stop.".into()][..])
-        );
+        let shown = "Begin with\nthese\nnumbers:\n\n    let a = 1;\n        let far = a + 1;\n\nthen stop.";
+        assert_eq!(paragraphs(text, 12).join("\n"), shown);
     }
 
     #[test]
@@ -251,33 +211,23 @@ mod tests {
         let Err(Finding::Wrong(wrong)) = crate::given(&long).close(&long, got, expected) else {
             panic!("they differ");
         };
-        let outcomes = [
-            Outcome::Wrong(wrong),
-            Outcome::Panicked {
-                message: long.clone(),
-                location: long.clone(),
-                input: long.clone(),
-            },
-            Outcome::Stuck {
-                deadline: crate::DEADLINE,
-                location: Some(long.clone()),
-                input: long.clone(),
-            },
-            Outcome::NotRun(long.clone()),
-        ];
-        for outcome in &outcomes {
+        let (message, location, input) = (long.clone(), long.clone(), long.clone());
+        let panicked = Outcome::Panicked {
+            message,
+            location,
+            input,
+        };
+        for outcome in [Outcome::Wrong(wrong), panicked, Outcome::NotRun(long.clone())] {
             let report = CheckReport {
-                exercise: ("1.2", "A title"),
+                exercise: &Exercise::default(),
                 check: &long,
                 asked: &long,
-                outcome,
+                outcome: &outcome,
                 cause: Some(Cause::Perhaps(long.clone().leak())),
-                chapter: ("01.md", "exercise-1-2"),
+                chapter: "01.md",
             };
             let text = report.text(Ink { colour: false });
-            for line in text.lines() {
-                assert!(line.chars().count() <= WIDTH, "{line}");
-            }
+            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
             assert!(!text.contains('\x1b'));
         }
     }

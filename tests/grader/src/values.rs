@@ -1,7 +1,5 @@
 //! Numbers with their shape and dtype, as a check compares and shows them.
 
-use std::fmt::Write;
-
 /// The numbers of a scalar, a list or a tensor. The grader does not depend on candle: lessons convert tensors to this.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
@@ -16,32 +14,21 @@ pub struct Values {
 impl Values {
     /// The numbers of a tensor.
     pub fn tensor(numbers: Vec<f64>, shape: &[usize], dtype: &'static str) -> Self {
-        let shape = shape.to_vec();
         Self {
             numbers,
-            shape,
+            shape: shape.to_vec(),
             dtype,
         }
     }
 
-    /// The index along each axis of the number at `flat`, such as `[1, 0]`; empty for a scalar.
+    /// The index along each axis of the number at `flat`, such as `[1, 0]`.
     pub fn index(&self, flat: usize) -> String {
-        if self.shape.is_empty() {
-            return String::new();
+        let (mut rest, mut index) = (flat, self.shape.clone());
+        for at in index.iter_mut().rev() {
+            let length = (*at).max(1);
+            (*at, rest) = (rest % length, rest / length);
         }
-        let mut rest = flat;
-        let mut index: Vec<usize> = Vec::new();
-        for &length in self.shape.iter().rev() {
-            index.push(rest % length.max(1));
-            rest /= length.max(1);
-        }
-        index.reverse();
         format!("{index:?}")
-    }
-
-    /// The number at `flat`, shortened.
-    pub fn text(&self, flat: usize) -> String {
-        self.numbers.get(flat).map_or("–".into(), |&v| number(v))
     }
 
     /// All numbers in at most `width` columns: `[2, 3] of f32: 0.25, −1, …`, and a list of integers `30 values: 0, 1, …`.
@@ -53,48 +40,59 @@ impl Values {
             ([count], "integer") => format!("{count} values: "),
             (shape, dtype) => format!("{shape:?} of {dtype}: "),
         };
-        for i in 0..self.numbers.len() {
-            let next = self.text(i);
-            if out.chars().count() + next.chars().count() + 3 > width {
-                out.push('…');
-                return out;
-            }
+        for (i, &value) in self.numbers.iter().enumerate() {
             let comma = if i + 1 < self.numbers.len() { ", " } else { "" };
-            let _ = write!(out, "{next}{comma}");
+            let next = number(value);
+            if out.chars().count() + next.len() + 3 > width {
+                return out + "…";
+            }
+            out += &(next + comma);
         }
         out
     }
+
+    /// Where the numbers differ from those of `expected`, of the same shape, by more than [`Values::allowed`] there. Two NaNs
+    /// do not differ, nor do two equal infinities.
+    pub(crate) fn differences(&self, expected: &Values, scale: f64) -> Vec<usize> {
+        let allowed = expected.allowed(scale);
+        let same = |i: usize| {
+            let (got, expected) = (self.numbers[i], expected.numbers[i]);
+            let both_nan = got.is_nan() && expected.is_nan();
+            // The allowed distance from an infinity is infinite.
+            let near = expected.is_finite() && (got - expected).abs() <= allowed(i);
+            got == expected || both_nan || near
+        };
+        (0..self.numbers.len()).filter(|&i| !same(i)).collect()
+    }
+
+    /// How far from each of these expected numbers a right answer may be: as far as another order of summation takes it, but
+    /// not another formula. If a sum cancels, the rounding of its terms remains, which are as large as the largest number, or
+    /// as `scale`.
+    pub(crate) fn allowed(&self, scale: f64) -> impl Fn(usize) -> f64 {
+        let (relative, absolute) = match self.dtype {
+            "f64" => (1e-9, 1e-12),
+            "f32" => (2e-5, 1e-7),
+            "f16" => (4e-3, 1e-5),
+            "bf16" => (3e-2, 1e-4),
+            _ => (0.0, 0.0),
+        };
+        let sizes = self.numbers.iter().map(|x| x.abs()).filter(|x| x.is_finite());
+        let least = scale.max(0.01 * sizes.fold(0.0, f64::max));
+        move |i| relative * self.numbers[i].abs().max(least) + absolute
+    }
 }
 
-/// A number in at most 11 columns, with seven digits.
+/// A number with seven digits, a whole one with all.
 pub fn number(value: f64) -> String {
-    if value.is_nan() {
-        return "NaN".into();
+    if value.fract() == 0.0 && value.abs() < 1e15 || !value.is_finite() {
+        return value.to_string();
     }
-    if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.into();
-    }
-    if value != 0.0 && !(1e-4..1e7).contains(&value.abs()) {
+    if !(1e-4..1e7).contains(&value.abs()) {
         return format!("{value:.4e}");
     }
     let whole = value.abs().max(1.0).log10() as usize + 1;
-    let text = format!("{value:.*}", 7usize.saturating_sub(whole));
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
-}
-
-/// Two numbers that are not equal, with as many digits as they need to look different.
-pub fn apart(a: f64, b: f64) -> [String; 2] {
-    let same = |[a, b]: &[String; 2]| a == b;
-    let short = [number(a), number(b)];
-    if a == b || !a.is_finite() || !b.is_finite() || !same(&short) {
-        return short;
-    }
-    let with = |digits: usize| [a, b].map(|v| format!("{v:.digits$e}"));
-    (7..17).map(with).find(|both| !same(both)).unwrap_or(short)
+    let text = format!("{value:.*}", 7usize.saturating_sub(whole).max(1));
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 macro_rules! scalars {
@@ -127,47 +125,47 @@ mod tests {
     #[test]
     fn an_index_runs_along_every_axis() {
         let values = Values::tensor(vec![0.0; 24], &[2, 3, 4], "f32");
-        assert_eq!(values.index(0), "[0, 0, 0]");
-        assert_eq!(values.index(17), "[1, 1, 1]");
-        assert_eq!(Values::from(3.0f32).index(0), "");
+        assert_eq!([0, 17].map(|flat| values.index(flat)), ["[0, 0, 0]", "[1, 1, 1]"]);
     }
 
     #[test]
     fn numbers_are_shortened() {
-        for (value, text) in [
-            (0.1, "0.1"),
-            (f64::from(0.1f32), "0.1"),
-            (-1234.5, "-1234.5"),
-            (1e-9, "1.0000e-9"),
-            (123456789.0, "1.2346e8"),
-            (0.0, "0"),
-            (100.0, "100"),
-            (f64::NAN, "NaN"),
-            (f64::NEG_INFINITY, "-inf"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-    }
-
-    #[test]
-    fn numbers_that_differ_look_different() {
-        assert_eq!(apart(2.0, 3.0), ["2", "3"]);
-        assert_eq!(
-            apart(8.4e11, 8.4e11 + 1.0),
-            ["8.40000000000e11", "8.40000000001e11"]
-        );
-        assert_eq!(apart(0.25, 0.250_000_01), ["2.5000000e-1", "2.5000001e-1"]);
-        assert_eq!(apart(1.0, f64::NAN), ["1", "NaN"]);
-    }
-
-    #[test]
-    fn long_lists_are_cut_to_the_width() {
-        let list: Vec<usize> = (0..1000).collect();
-        let short = Values::from(&list).short(40);
+        let numbers = [
+            0.1f32.into(),
+            -1234.5,
+            1e-9,
+            123456789.0,
+            123456789.5,
+            0.0,
+            f64::NAN,
+        ];
+        let texts = ["0.1", "-1234.5", "1.0000e-9", "123456789", "1.2346e8", "0", "NaN"];
+        assert_eq!(numbers.map(number), texts);
+        let short = Values::from(&Vec::from_iter(0..1000usize)).short(40);
         assert!(
             short.starts_with("1000 values: 0, 1, ") && short.ends_with('…'),
             "{short}"
         );
         assert!(short.chars().count() <= 40, "{short}");
+    }
+
+    #[test]
+    fn rounding_is_right_and_a_nan_or_an_infinity_is_never_near_a_number() {
+        let differ = |got: f64, expected: f64, scale| {
+            let differences = Values::from(got).differences(&expected.into(), scale);
+            !differences.is_empty()
+        };
+        assert!(
+            !differ(0.1 + 0.2, 0.3, 0.0) && differ(0.3 + 1e-6, 0.3, 0.0) && !differ(0.3 + 1e-6, 0.3, 1e4)
+        );
+        for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(
+                differ(odd, 1.0, 1e9) && differ(1.0, odd, 1e9) && !differ(odd, odd, 0.0),
+                "{odd}"
+            );
+        }
+        assert!(differ(f64::INFINITY, f64::NEG_INFINITY, 1e9));
+        let integers = Values::from(1_000_001usize).differences(&1_000_000usize.into(), 0.0);
+        assert_eq!(integers, [0]);
     }
 }

@@ -26,12 +26,11 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
 pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
     let (input, what) = (input.to_owned(), what.to_owned());
     Err(Finding::Wrong(Box::new(Wrong {
-        kind: Default::default(),
-        cause: None,
         input,
         what,
         got,
         lines,
+        ..Wrong::default()
     })))
 }
 
