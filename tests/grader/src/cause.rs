@@ -75,8 +75,8 @@ pub(crate) fn likely<C>(
 }
 
 /// The cause if no known mistake is like the answer. An error or another shape in the first check of an exercise is no matter of
-/// what that check tests; of an answer that fails an earlier check, nothing else is known, because the cause of a check is that
-/// of answers which fail it first.
+/// what that check tests; of an answer that fails an earlier check, nothing else is known, because the cause of a check
+/// is that of answers which fail it first.
 fn default_cause<C>(
     lesson: &Lesson<C>,
     check: &Check<C>,

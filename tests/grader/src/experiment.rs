@@ -142,8 +142,8 @@ impl Report {
         self.files.push((name.into(), text));
     }
 
-    /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with `--reference`
-    /// canopy's alone. Prints whose function of each exercise runs.
+    /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with
+    /// `--reference` canopy's alone. Prints whose function of each exercise runs.
     fn pieces<C: Contract>(&mut self, lesson: &Lesson<C>, student: C) -> Result<C> {
         let (mut answer, mut functions) = (lesson.reference, Vec::new());
         self.say("The functions of this run\n");

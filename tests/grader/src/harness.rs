@@ -220,8 +220,8 @@ impl<C: Copy + Send + Sync> Grading<C> {
         out
     }
 
-    /// The first check of an exercise that did not pass, in full, and the names of the others; and whether the student's
-    /// sources call canopy's own function.
+    /// The first check of an exercise that did not pass, in full, and the names of the others; and whether the
+    /// student's sources call canopy's own function.
     fn details(&self, exercise: &Exercise, own: &[(&Check<C>, &Outcome)]) -> String {
         let mut out = String::new();
         let mut not = own

@@ -94,8 +94,8 @@ fn path() -> Option<PathBuf> {
 }
 
 impl Progress {
-    /// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of the
-    /// run, checks that did not run keep their last result, and checks that no longer exist are removed.
+    /// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of
+    /// the run, checks that did not run keep their last result, and checks that no longer exist are removed.
     pub(crate) fn note(&mut self, all: &[(&str, &str)], ran: &[(&str, &str, &str)]) {
         for &(exercise, check, word) in ran {
             let of_exercise = self.checks.entry(exercise.to_owned()).or_default();

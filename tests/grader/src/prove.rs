@@ -199,7 +199,8 @@ impl<C: Copy + Send> Lesson<C> {
     }
 }
 
-/// The first and the last line, from 1, of the functions of exercise `id` with their doc comments: the book includes them.
+/// The first and the last line, from 1, of the functions of exercise `id` with their doc comments: the book includes
+/// them.
 fn stub_lines(stubs: &str, id: &str) -> (usize, usize) {
     let lines: Vec<&str> = stubs.lines().collect();
     let to_do = format!("todo!(\"{id}: ");

@@ -85,8 +85,8 @@ pub(crate) fn draw_now() -> Draw {
 }
 
 /// The grader reports panics of checks, and the previous hook reports those of a student's threads. Panics of the
-/// course's own threads (of a check, or of a known mistake that runs to find a cause) have no name, and no line of an exercise
-/// on their stack: they are not printed.
+/// course's own threads (of a check, or of a known mistake that runs to find a cause) have no name, and no line of an
+/// exercise on their stack: they are not printed.
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

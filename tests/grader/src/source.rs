@@ -74,8 +74,8 @@ pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
     }
 }
 
-/// All tokens in the order of the text, with their lines; names without `r#`. It does not recurse, because a hostile source may
-/// nest groups without end.
+/// All tokens in the order of the text, with their lines; names without `r#`. It does not recurse, because a hostile
+/// source may nest groups without end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut tokens = Vec::new();
     let mut open = vec![(source.parse::<TokenStream>()?.into_iter(), "")];

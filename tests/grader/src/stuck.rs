@@ -10,8 +10,8 @@ pub fn here() -> Option<String> {
     places(&addresses).0
 }
 
-/// The innermost line of the exercises, and the function of a library that it called. If there is no such line: the function
-/// that the innermost line outside of libraries called.
+/// The innermost line of the exercises, and the function of a library that it called. If there is no such line: the
+/// function that the innermost line outside of libraries called.
 fn places(addresses: &[usize]) -> (Option<String>, Option<String>) {
     let (mut student, mut call, mut other) = (None, None, false);
     for &address in addresses {

@@ -51,8 +51,8 @@ impl Values {
         out
     }
 
-    /// Where the numbers differ from those of `expected`, of the same shape, by more than [`Values::allowed`] there. Two NaNs
-    /// do not differ, nor do two equal infinities.
+    /// Where the numbers differ from those of `expected`, of the same shape, by more than [`Values::allowed`] there.
+    /// Two NaNs do not differ, nor do two equal infinities.
     pub(crate) fn differences(&self, expected: &Values, scale: f64) -> Vec<usize> {
         let allowed = expected.allowed(scale);
         let same = |i: usize| {
@@ -65,9 +65,9 @@ impl Values {
         (0..self.numbers.len()).filter(|&i| !same(i)).collect()
     }
 
-    /// How far from each of these expected numbers a right answer may be: as far as another order of summation takes it, but
-    /// not another formula. If a sum cancels, the rounding of its terms remains, which are as large as the largest number, or
-    /// as `scale`.
+    /// How far from each of these expected numbers a right answer may be: as far as another order of summation takes
+    /// it, but not another formula. If a sum cancels, the rounding of its terms remains, which are as large as the
+    /// largest number, or as `scale`.
     pub(crate) fn allowed(&self, scale: f64) -> impl Fn(usize) -> f64 {
         let (relative, absolute) = match self.dtype {
             "f64" => (1e-9, 1e-12),
