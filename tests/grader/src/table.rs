@@ -1,6 +1,6 @@
 //! Tables of experiments: text within 80 columns for a reader, JSON of the same rows for a program.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::tell::{WIDTH, wrap};
 
@@ -176,8 +176,7 @@ macro_rules! cells {
 #[derive(Clone, Debug)]
 pub struct Table {
     columns: Vec<Column>,
-    /// Cells, and what only the JSON has.
-    rows: Vec<(Vec<Cell>, Map<String, Value>)>,
+    rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
@@ -191,24 +190,15 @@ impl Table {
     /// Adds a row. If it is shorter than the table, its last cells are missing values.
     pub fn row(&mut self, mut cells: Vec<Cell>) -> &mut Self {
         cells.resize(self.columns.len(), Cell::Missing);
-        self.rows.push((cells, Map::new()));
-        self
-    }
-
-    /// Adds `value` to the JSON of the last row, and not to the text.
-    pub fn only_json(&mut self, key: &str, value: impl Into<Value>) -> &mut Self {
-        if let Some((_, only_json)) = self.rows.last_mut() {
-            only_json.insert(key.into(), value.into());
-        }
+        self.rows.push(cells);
         self
     }
 
     /// The rows as a list of objects. Their keys are the headings, with `_` between the words.
     pub fn json(&self) -> Value {
-        let object = |(cells, only_json): &(Vec<Cell>, Map<String, Value>)| {
+        let object = |cells: &Vec<Cell>| {
             let cells = self.columns.iter().zip(cells);
-            let cells = cells.map(|(column, cell)| (column.key(), cell.json()));
-            Value::Object(cells.chain(only_json.clone()).collect())
+            Value::Object(cells.map(|(column, cell)| (column.key(), cell.json())).collect())
         };
         self.rows.iter().map(object).collect()
     }
@@ -218,7 +208,7 @@ impl Table {
     pub fn text(&self) -> String {
         let mut columns = Vec::new();
         for (i, column) in self.columns.iter().enumerate() {
-            let cells = self.rows.iter().map(|(cells, _)| column.shown(&cells[i]));
+            let cells = self.rows.iter().map(|cells| column.shown(&cells[i]));
             let cells: Vec<String> = [column.heading.clone()].into_iter().chain(cells).collect();
             let width = cells.iter().map(|cell| cell.chars().count()).max().unwrap_or(0);
             columns.push((column.format, width, cells));
@@ -263,7 +253,6 @@ mod tests {
         ]);
         table.row(cells!["fp32", 0.676, 12.345, Option::<usize>::None, 0.0]);
         table.row(cells!["fp16, scaled", f64::NAN, 1.0, 3usize, 1.5e-4]);
-        table.only_json("losses", vec![1.0, 0.5]);
         table.row(cells![
             "thrice",
             vec![0.7, 0.8, 0.75],
@@ -292,7 +281,6 @@ mod tests {
         assert_eq!(json[0]["a_step_ms"], 12.345);
         assert_eq!(json[0]["skipped"], Value::Null);
         assert_eq!(json[1]["accuracy"], Value::Null, "NaN");
-        assert_eq!(json[1]["losses"][1], 0.5);
         assert_eq!(json[3]["accuracy"], 0.7);
         assert_eq!([count("2^-8"), count("2^8")].map(|c| c.key()), ["2_-8", "2_8"]);
     }
