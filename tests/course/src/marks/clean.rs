@@ -30,14 +30,11 @@ pub fn line(raw: &str) -> String {
 /// The first `most` characters, and how many follow.
 pub fn short(raw: &str, most: usize) -> String {
     let text = text(raw);
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!(
-            "{}\n… {} more characters",
-            &text[..at],
-            text[at..].chars().count()
-        ),
-        None => text,
-    }
+    let Some((at, _)) = text.char_indices().nth(most) else {
+        return text;
+    };
+    let (shown, rest) = text.split_at(at);
+    format!("{shown}\n… {} more characters", rest.chars().count())
 }
 
 /// One line, cut to `width` columns with `…`.
@@ -68,16 +65,12 @@ pub fn cell(raw: &str) -> String {
 
 /// Escapes one segment of the path of a URL.
 pub fn step(raw: &str) -> String {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.~".contains(&b);
-    raw.bytes()
-        .map(|b| {
-            if plain(b) {
-                char::from(b).to_string()
-            } else {
-                format!("%{b:02X}")
-            }
-        })
-        .collect()
+    let escaped = raw.bytes().map(|b| match b {
+        b'-' | b'_' | b'.' | b'~' => char::from(b).to_string(),
+        b if b.is_ascii_alphanumeric() => char::from(b).to_string(),
+        b => format!("%{b:02X}"),
+    });
+    escaped.collect()
 }
 
 /// A number of points without trailing zeros: `7`, `6.3`, `6.75`.
@@ -86,51 +79,22 @@ pub fn points(number: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// `1 submission`, `2 submissions`.
-pub fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn hostile_text_is_escaped() {
-        assert_eq!(
-            text("a\u{0}\u{1b}[31m\r\nb\u{202e}"),
-            "a\\u{0}\\u{1b}[31m\nb\\u{202e}"
-        );
+    fn hostile_text_is_escaped_and_long_text_is_cut() {
+        assert_eq!(text("a\u{0}\r\nb\u{202e}"), "a\\u{0}\nb\\u{202e}");
         assert_eq!(line(" a\n\tb \r c"), "a b \\u{d} c");
-        for formula in [
-            "=cmd()",
-            "+1",
-            "-1",
-            "@SUM(A1)",
-            "\t=1",
-            "\n=1",
-            " =1",
-            "|x",
-            "\u{ff1d}1",
-        ] {
+        for formula in ["=cmd()", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "|x", "\u{ff1d}1"] {
             assert!(cell(formula).starts_with('\''), "{formula:?}: {}", cell(formula));
         }
         assert_eq!(cell("anna"), "anna");
         assert_eq!(step("../ä b\"#?"), "..%2F%C3%A4%20b%22%23%3F");
-    }
-
-    #[test]
-    fn cut_text_is_marked() {
-        let million = "é".repeat(1_000_000);
-        assert!(short(&million, 10).ends_with("\n… 999990 more characters"));
-        assert_eq!(short("ab", 2), "ab");
-        assert_eq!(cut("abcdef", 4), "abc…");
-        assert_eq!((cut("abcd", 4), cut("", 4)), ("abcd".into(), String::new()));
-    }
-
-    #[test]
-    fn points_have_no_trailing_zeros() {
-        let all = [7.0, 6.3, 6.75, 0.0, 10.0, 100.0].map(points);
-        assert_eq!(all, ["7", "6.3", "6.75", "0", "10", "100"]);
+        assert!(short(&"é".repeat(1_000_000), 10).ends_with("\n… 999990 more characters"));
+        assert_eq!([cut("abcdef", 4), cut("abcd", 4)], ["abc…", "abcd"]);
+        let all = [7.0, 6.3, 6.75, 0.0, 100.0].map(points);
+        assert_eq!(all, ["7", "6.3", "6.75", "0", "100"]);
     }
 }

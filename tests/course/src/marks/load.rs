@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use grader::grades::{ExerciseGrade, Grade, SCHEMA, Status};
+use grader::grades::{ExerciseGrade, Grade, LessonGrade, SCHEMA, Status};
 
 /// A grade, and the name of the folder that it was read from.
 pub struct Entry {
@@ -18,95 +18,73 @@ pub struct Entry {
 #[derive(Default)]
 pub struct Class {
     pub entries: Vec<Entry>,
-    /// Folders whose `grade.json` cannot be read, with the reason. They have an entry without a mark, too.
-    pub damaged: Vec<(String, String)>,
+    /// For each `grade.json` that cannot be read, which it is and why. It has an entry without a mark, too.
+    pub damaged: Vec<String>,
 }
 
 impl Class {
-    /// Reads every `DIR/*/grade.json`, or `DIR/grade.json` alone.
+    /// Reads every `DIR/*/grade.json`.
     ///
     /// # Errors
     /// Returns an error if `dir` cannot be read or contains no grade.
     pub fn load(dir: &Path) -> Result<Self> {
         let mut class = Self::default();
-        if dir.join("grade.json").is_file() {
-            let folder = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
-            let folder = folder
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            class.read(dir, folder);
-        } else {
-            let listed = fs::read_dir(dir).with_context(|| format!("{} cannot be read", dir.display()))?;
-            for entry in listed {
-                let entry = entry?;
-                let folder = entry.file_name().to_string_lossy().into_owned();
-                if !folder.starts_with('.') && entry.path().join("grade.json").is_file() {
-                    class.read(&entry.path(), folder);
-                }
+        for entry in fs::read_dir(dir).with_context(|| format!("{} cannot be read", dir.display()))? {
+            let entry = entry?;
+            let (path, folder) = (entry.path().join("grade.json"), entry.file_name());
+            let folder = folder.to_string_lossy().into_owned();
+            if folder.starts_with('.') || !path.is_file() {
+                continue;
             }
+            let grade = Grade::load(&path).unwrap_or_else(|error| {
+                class.damaged.push(format!("{folder} has no mark: {error:#}"));
+                Grade {
+                    schema: SCHEMA,
+                    submission: folder.clone(),
+                    reason: Some(format!("{error:#}")),
+                    ..Grade::default()
+                }
+            });
+            class.entries.push(Entry {
+                folder,
+                grade,
+                listed: true,
+            });
         }
         ensure!(
             !class.entries.is_empty(),
-            "{} contains no grade.json; `cargo course grade` writes them",
+            "{} contains no NAME/grade.json; `cargo course grade` writes them",
             dir.display()
         );
-        class
-            .entries
-            .sort_by(|a, b| (a.grade.name(), &a.folder).cmp(&(b.grade.name(), &b.folder)));
+        let key = |e: &Entry| (e.grade.name().to_owned(), e.folder.clone());
+        class.entries.sort_by_key(key);
         class.damaged.sort();
         Ok(class)
     }
 
-    fn read(&mut self, path: &Path, folder: String) {
-        let grade = Grade::load(&path.join("grade.json")).unwrap_or_else(|error| {
-            let why = format!("{error:#}");
-            self.damaged.push((folder.clone(), why.clone()));
-            Grade {
-                schema: SCHEMA,
-                submission: folder.clone(),
-                reason: Some(why),
-                ..Grade::default()
-            }
-        });
-        self.entries.push(Entry {
-            folder,
-            grade,
-            listed: true,
-        });
-    }
-
-    /// All lessons with their titles and points, in order.
-    pub fn lessons(&self) -> Vec<(String, String, u32)> {
-        let mut lessons: Vec<(String, String, u32)> = Vec::new();
-        for lesson in self.entries.iter().flat_map(|e| &e.grade.lessons) {
-            let of = lesson.exercises.iter().map(|e| e.of).sum();
-            match lessons.iter_mut().find(|f| f.0 == lesson.lesson) {
-                Some(known) => known.2 = known.2.max(of),
-                None => lessons.push((lesson.lesson.clone(), lesson.title.clone(), of)),
-            }
-        }
-        lessons.sort();
+    /// One of each lesson, in order.
+    pub fn lessons(&self) -> Vec<&LessonGrade> {
+        let lessons = self.entries.iter().flat_map(|e| &e.grade.lessons);
+        let mut lessons: Vec<&LessonGrade> = lessons.collect();
+        lessons.sort_by_key(|l| &l.lesson);
+        lessons.dedup_by_key(|l| &l.lesson);
         lessons
     }
 
-    /// All exercises with their titles and points, in order.
-    pub fn exercises(&self) -> Vec<(String, String, u32)> {
-        let mut exercises: Vec<(String, String, u32)> = Vec::new();
-        for e in self.entries.iter().flat_map(|e| e.grade.exercises()) {
-            if !exercises.iter().any(|f| f.0 == e.id) {
-                exercises.push((e.id.clone(), e.title.clone(), e.of));
-            }
-        }
-        let number = |id: &str| {
-            id.split('.')
-                .map(|n| n.parse().unwrap_or(u32::MAX))
-                .collect::<Vec<u32>>()
-        };
-        exercises.sort_by(|a, b| number(&a.0).cmp(&number(&b.0)).then_with(|| a.0.cmp(&b.0)));
-        exercises
+    /// One of each exercise, in order.
+    pub fn exercises(&self) -> Vec<&ExerciseGrade> {
+        self.lessons().into_iter().flat_map(|l| &l.exercises).collect()
     }
+}
+
+/// Points won in a lesson.
+pub fn won(lesson: &LessonGrade) -> u32 {
+    lesson.exercises.iter().map(|e| e.points).sum()
+}
+
+/// Points that a lesson has.
+pub fn of(lesson: &LessonGrade) -> u32 {
+    lesson.exercises.iter().map(|e| e.of).sum()
 }
 
 /// The mark of a grade. A submission that could not be graded has none, which differs from 0.
