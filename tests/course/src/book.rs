@@ -6,54 +6,55 @@ use std::{
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use crate::{
     cargo,
     lessons::{self, Lesson},
+    marks::clean::step,
 };
 
 /// Builds the book into `target/book` and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
 pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) -> Result<String> {
-    let chapter = what.map(|what| chapter(lessons, what)).transpose()?;
+    let page = |lesson: &Lesson| lesson.manifest.chapter.replace(".md", ".html");
+    let (page, anchor) = match what {
+        None => ("index.html".into(), String::new()),
+        Some(id) if id.contains('.') => {
+            let (lesson, exercise) = lessons::find(lessons, id)?;
+            (page(lesson), format!("#{}", exercise.anchor()))
+        }
+        Some(number) => (page(lessons::lesson(lessons, number)?), String::new()),
+    };
     let out = root.join("target/book");
-    fresh(&out)?;
-    build(root, &out)?;
-    let (page, anchor) = chapter.unwrap_or(("index.html".into(), String::new()));
-    let page = out.join(page);
-    if !page.is_file() {
-        bail!(
-            "the book was built, but without {}; is the chapter listed in book/src/SUMMARY.md?",
-            page.display()
-        );
+    // Without the pages of removed chapters.
+    if out.exists() {
+        fs::remove_dir_all(&out).with_context(|| format!("{} could not be emptied", out.display()))?;
     }
+    fs::create_dir_all(&out).with_context(|| format!("{} could not be created", out.display()))?;
+    build(root, &out)?;
+    let page = out.join(page);
+    ensure!(
+        page.is_file(),
+        "the book was built, but without {}; is the chapter listed in book/src/SUMMARY.md?",
+        page.display()
+    );
     let address = format!("{}{anchor}", address(&page));
-    let said = if opens && !open(&address) {
+    let failed = opens && !open(&address);
+    let note = if failed {
         "No browser could be opened. Open this page yourself:\n"
     } else {
         ""
     };
-    Ok(format!("{said}{address}\n"))
-}
-
-/// The page of a chapter, and the anchor in it.
-fn chapter(lessons: &[Lesson], what: &str) -> Result<(String, String)> {
-    let page = |lesson: &Lesson| lesson.manifest.chapter.replace(".md", ".html");
-    if what.contains('.') {
-        let (lesson, exercise) = lessons::find(lessons, what)?;
-        return Ok((page(lesson), format!("#{}", exercise.anchor())));
-    }
-    Ok((page(lessons::lesson(lessons, what)?), String::new()))
+    Ok(format!("{note}{address}\n"))
 }
 
 /// Runs `tests/book`, which cargo compiles first, with mdBook's crates.
 fn build(root: &Path, out: &Path) -> Result<()> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    if !target
+    let program = target
         .join("debug")
-        .join(format!("book{}", env::consts::EXE_SUFFIX))
-        .is_file()
-    {
+        .join(format!("book{}", env::consts::EXE_SUFFIX));
+    if !program.is_file() {
         eprintln!("Building mdBook, once: this takes a minute or two, and requires a network.");
     }
     let status = cargo::command()
@@ -66,61 +67,42 @@ fn build(root: &Path, out: &Path) -> Result<()> {
         .stdin(Stdio::null())
         .status()
         .context("cargo could not be started")?;
-    if !status.success() {
-        bail!("the book could not be built; its chapters are text files in book/src");
-    }
+    ensure!(
+        status.success(),
+        "the book could not be built; its chapters are text files in book/src"
+    );
     Ok(())
 }
 
-/// Creates an empty folder, without the pages of removed chapters.
-fn fresh(out: &Path) -> Result<()> {
-    if out.exists() {
-        fs::remove_dir_all(out).with_context(|| format!("{} could not be emptied", out.display()))?;
-    }
-    fs::create_dir_all(out).with_context(|| format!("{} could not be created", out.display()))
-}
-
 /// The `file://` address of a page.
-pub fn address(page: &Path) -> String {
-    let text = page.display().to_string().replace('\\', "/");
-    let mut out = String::from(if text.starts_with('/') {
-        "file://"
-    } else {
-        "file:///"
-    });
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' | b':' => {
-                out.push(byte.into())
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
+fn address(page: &Path) -> String {
+    let path = page.display().to_string().replace('\\', "/");
+    // The drive of Windows has a colon.
+    let step = |name: &str| {
+        if name.ends_with(':') {
+            name.to_owned()
+        } else {
+            step(name)
         }
-    }
-    out
+    };
+    let steps: Vec<String> = path.split('/').map(step).collect();
+    format!("file:///{}", steps.join("/").trim_start_matches('/'))
 }
 
 /// Whether a browser was started.
-pub fn open(address: &str) -> bool {
-    let screen = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"]
-        .iter()
-        .any(|name| env::var_os(name).is_some());
-    let mut command = match env::consts::OS {
-        "macos" => Command::new("open"),
-        "windows" => {
-            let mut cmd = Command::new("cmd");
-            cmd.args(["/C", "start", ""]);
-            cmd
-        }
-        // Without a screen this would start a text browser in the terminal, or none.
-        _ if !screen => return false,
-        _ => Command::new("xdg-open"),
+fn open(address: &str) -> bool {
+    // Without a screen, `xdg-open` would start a text browser in the terminal, or none.
+    let screens = ["DISPLAY", "WAYLAND_DISPLAY", "BROWSER"];
+    let (program, arguments) = match env::consts::OS {
+        "macos" => ("open", &[][..]),
+        "windows" => ("cmd", &["/C", "start", ""][..]),
+        _ if screens.into_iter().all(|name| env::var_os(name).is_none()) => return false,
+        _ => ("xdg-open", &[][..]),
     };
-    let quiet = command
-        .arg(address)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    quiet.status().is_ok_and(|status| status.success())
+    let mut command = Command::new(program);
+    command.args(arguments).arg(address).stdin(Stdio::null());
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use grader::{Exercise, Manifest, paths, progress::Progress};
 
 /// A lesson and the text of its stubs.
@@ -19,14 +19,22 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         if !path.is_file() {
             continue;
         }
-        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        let manifest =
-            Manifest::parse(&text).with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = fs::read_to_string(&path).map_err(Into::into);
+        let manifest = text.and_then(|text| Manifest::parse(&text));
+        let manifest = manifest.with_context(|| format!("{} cannot be read", path.display()))?;
         let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
         lessons.push(Lesson { manifest, stubs });
     }
     lessons.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));
     Ok(lessons)
+}
+
+/// All exercises with their lessons, in order.
+pub fn exercises<'a>(
+    lessons: impl IntoIterator<Item = &'a Lesson>,
+) -> impl Iterator<Item = (&'a Lesson, &'a Exercise)> {
+    let of = |l: &'a Lesson| l.manifest.exercises.iter().map(move |e| (l, e));
+    lessons.into_iter().flat_map(of)
 }
 
 /// Finds a lesson by its number, such as `01` or `1`.
@@ -38,20 +46,14 @@ pub fn lesson<'a>(lessons: &'a [Lesson], number: &str) -> Result<&'a Lesson> {
 
 /// Finds an exercise by its name, such as `1.2`.
 pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exercise)> {
-    for lesson in lessons {
-        if let Some(exercise) = lesson.manifest.exercise(id) {
-            return Ok((lesson, exercise));
-        }
-    }
-    let known: Vec<&str> = lessons
-        .iter()
-        .flat_map(|l| &l.manifest.exercises)
-        .map(|e| e.id.as_str())
-        .collect();
-    bail!(
-        "there is no exercise {id}; the exercises are {}",
-        known.join(", ")
-    )
+    let found = exercises(lessons).find(|(_, e)| e.id == id);
+    found.with_context(|| {
+        let known: Vec<&str> = exercises(lessons).map(|(_, e)| &*e.id).collect();
+        format!(
+            "there is no exercise {id}; the exercises are {}",
+            known.join(", ")
+        )
+    })
 }
 
 /// The first exercise that is not right yet in the lesson that was checked last; if there is none, in the lessons after it,
@@ -61,19 +63,5 @@ pub fn next<'a>(lessons: &'a [Lesson], progress: &Progress) -> Option<(&'a Lesso
         .iter()
         .position(|l| l.manifest.exercise(&progress.last).is_some());
     let (before, after) = lessons.split_at(here.unwrap_or(0));
-    let all = after
-        .iter()
-        .chain(before)
-        .flat_map(|l| l.manifest.exercises.iter().map(move |e| (l, e)));
-    let mut open = all.filter(|(_, e)| progress.state(&e.id) != "right");
-    open.next()
-}
-
-/// Points won in a lesson, and points that it has.
-pub fn points(manifest: &Manifest, progress: &Progress) -> (u32, u32) {
-    let right = manifest
-        .exercises
-        .iter()
-        .filter(|e| progress.state(&e.id) == "right");
-    (right.map(|e| e.points).sum(), manifest.points())
+    exercises(after.iter().chain(before)).find(|(_, e)| progress.state(&e.id) != "right")
 }

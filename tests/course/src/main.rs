@@ -27,7 +27,7 @@ use std::{
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use grader::{
-    paths,
+    Exercise, paths,
     progress::{self, Progress},
     tell::{Ink, WIDTH, paragraphs, wrap},
 };
@@ -100,7 +100,8 @@ enum Task {
     Slurm(slurm::Task),
     /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
     New {
-        /// Number of the lesson
+        /// Number of the lesson, 1 to 99
+        #[arg(value_parser = clap::value_parser!(u32).range(1..100))]
         lesson: u32,
         /// Title of the lesson
         title: String,
@@ -122,15 +123,15 @@ fn main() -> ExitCode {
     match run(Options::parse()) {
         Ok(code) => code,
         Err(error) => {
-            let message = format!("cargo course: {error:#}");
-            for line in message.lines() {
-                // Only long lines without indentation are wrapped.
-                let lines = if line.chars().count() <= WIDTH || line.starts_with(' ') {
-                    vec![line.to_owned()]
+            // Code is indented, and not wrapped.
+            for line in format!("cargo course: {error:#}").lines() {
+                let is_code = line.starts_with(' ');
+                let text = if is_code {
+                    line.into()
                 } else {
-                    wrap(line, WIDTH)
+                    wrap(line, WIDTH).join("\n")
                 };
-                eprintln!("{}", lines.join("\n"));
+                eprintln!("{text}");
             }
             ExitCode::FAILURE
         }
@@ -148,8 +149,12 @@ fn run(options: Options) -> Result<ExitCode> {
             print!("{}", home::screen(&lessons, &progress, trouble.as_deref(), ink));
         }
         Some(Task::Slurm(task)) => slurm::run(&root, &task)?,
-        Some(Task::Next) => print!("{}", home::next(&lessons, &Progress::load(), ink)),
-        Some(Task::Check { what }) => return check(&root, &lessons, what),
+        Some(Task::Next) => match lessons::next(&lessons, &Progress::load()) {
+            Some((lesson, exercise)) => print!("{}", home::about(lesson, exercise, ink)),
+            None => println!("All exercises are right."),
+        },
+        Some(Task::Check { what }) if check(&root, &lessons, what.as_deref())? => {}
+        Some(Task::Check { .. }) => return Ok(ExitCode::FAILURE),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
         Some(Task::Watch { what }) => return watch::watch(&root, &lessons, what.as_deref()),
         Some(Task::Solution { exercise, give_up }) => {
@@ -174,84 +179,65 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Marks(options)) => return marks::run(&options),
         Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
-        Some(Task::Matrix { lesson }) => print!("{}", matrix::matrix(&root, &lessons, lesson)?),
+        Some(Task::Matrix { lesson }) => matrix::matrix(&root, &lessons, lesson.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs `cargo test -p lessonNN -- …` without cargo's own message about a failed test.
-fn grade(root: &Path, lesson: &str, more: &[&str]) -> Result<ExitCode> {
-    let Some(program) = cargo::checks(root, lesson)? else {
-        return Ok(ExitCode::FAILURE);
+/// Runs the checks of a lesson, or some of them. Returns whether all passed.
+fn grade(root: &Path, lesson: &Lesson, filter: Option<String>) -> Result<bool> {
+    let number = &lesson.manifest.lesson;
+    let Some(program) = cargo::checks(root, number)? else {
+        return Ok(false);
     };
-    let folder = root.join(format!("lessons/lesson{lesson}"));
-    let status = Command::new(program).args(more).current_dir(folder).status();
-    Ok(if status.context("the checks could not be started")?.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    let folder = root.join(format!("lessons/lesson{number}"));
+    let status = Command::new(program).args(filter).current_dir(folder).status();
+    Ok(status.context("the checks could not be started")?.success())
 }
 
-fn check(root: &Path, lessons: &[Lesson], what: Option<String>) -> Result<ExitCode> {
-    let what = match what {
-        Some(what) => what,
-        None => match lessons::next(lessons, &Progress::load()) {
-            Some((_, exercise)) => exercise.id.clone(),
-            None => {
-                println!("All exercises are right. `cargo course check 01` runs a lesson again.");
-                return Ok(ExitCode::SUCCESS);
+fn check(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<bool> {
+    let next = lessons::next(lessons, &Progress::load()).map(|(_, e)| &*e.id);
+    match what.or(next) {
+        None => println!("All exercises are right. `cargo course check 01` runs a lesson again."),
+        Some("all") => {
+            let mut all_right = true;
+            for lesson in lessons {
+                all_right &= grade(root, lesson, None)?;
             }
-        },
-    };
-    if what == "all" {
-        let mut worst = ExitCode::SUCCESS;
-        for lesson in lessons {
-            let code = grade(root, &lesson.manifest.lesson, &[])?;
-            if code != ExitCode::SUCCESS {
-                worst = code;
-            }
+            return Ok(all_right);
         }
-        return Ok(worst);
-    }
-    if what.contains('.') {
-        let (lesson, exercise) = lessons::find(lessons, &what)?;
-        let code = grade(root, &lesson.manifest.lesson, &[&format!("{}::", exercise.id)])?;
-        if code == ExitCode::SUCCESS {
+        Some(id) if id.contains('.') => {
+            let (lesson, exercise) = lessons::find(lessons, id)?;
+            if !grade(root, lesson, Some(format!("{}::", exercise.id)))? {
+                return Ok(false);
+            }
             print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
         }
-        return Ok(code);
+        Some(number) => return grade(root, lessons::lesson(lessons, number)?, None),
     }
-    grade(root, &lessons::lesson(lessons, &what)?.manifest.lesson, &[])
-}
-
-/// The message after the last hint.
-fn no_more_hints(exercise: &grader::Exercise) -> String {
-    let id = &exercise.id;
-    format!("This was the last hint. canopy's own code: cargo course solution {id} --give-up")
+    Ok(true)
 }
 
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
-    let (_, exercise) = lessons::find(lessons, id)?;
+    let (_, Exercise { id, title, hints, .. }) = lessons::find(lessons, id)?;
     let seen = progress::change(|progress| {
-        let seen = progress.hints.entry(exercise.id.clone()).or_default();
-        *seen = (*seen + 1).min(exercise.hints.len());
+        let seen = progress.hints.entry(id.clone()).or_default();
+        *seen = (*seen + 1).min(hints.len());
         *seen
     });
     let seen = seen.context("your progress could not be saved")?;
-    let mut out = format!("{}\n", ink.bold(&format!("{} {}", exercise.id, exercise.title)));
-    for (i, hint) in exercise.hints.iter().take(seen).enumerate() {
-        out.push_str(&format!("\n  hint {} of {}\n", i + 1, exercise.hints.len()));
+    let mut out = format!("{}\n", ink.bold(&format!("{id} {title}")));
+    for (i, hint) in hints.iter().take(seen).enumerate() {
+        out.push_str(&format!("\n  hint {} of {}\n", i + 1, hints.len()));
         for line in paragraphs(hint, 76) {
             out.push_str(format!("    {line}").trim_end());
             out.push('\n');
         }
     }
-    let more = if seen < exercise.hints.len() {
-        format!("\n  next hint: cargo course hint {}\n", exercise.id)
-    } else {
-        format!("\n  {}\n", no_more_hints(exercise))
+    let more = match seen < hints.len() {
+        true => format!("next hint: cargo course hint {id}"),
+        false => format!("This was the last hint. canopy's own code: cargo course solution {id} --give-up"),
     };
-    out.push_str(&ink.faint(&more));
+    out.push_str(&ink.faint(&format!("\n  {more}\n")));
     Ok(out)
 }

@@ -1,6 +1,6 @@
 //! canopy's own function for an exercise, for a student who has solved it or gives up.
 
-use std::{fs, ops::Range, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use grader::{
@@ -37,52 +37,33 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
 }
 
 /// The function with its file and line, then the functions of the same file that it calls.
-pub fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
+fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let file = &exercise.solution;
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
     let found = extract::function(&source, &exercise.answer)
         .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
-    let location = format!("{file}:{}", found.line);
-    let cut = |range: Range<usize>| {
-        // Remove the indentation of a method.
-        let before = source[..range.start].lines().next_back().unwrap_or_default();
-        let depth = if before.trim().is_empty() { before.len() } else { 0 };
-        let shown = |l: &str| {
-            painted(
-                l.get(depth..)
-                    .filter(|_| l[..depth].trim().is_empty())
-                    .unwrap_or(l),
-                ink,
-            )
-        };
-        let mut lines = source[range].lines();
-        let first = lines.next().map(|l| painted(l, ink));
-        let lines: Vec<String> = first.into_iter().chain(lines.map(shown)).collect();
-        lines.join("\n")
-    };
-    let mut out = format!(
-        "{}\n{}\n\n{}\n",
-        ink.bold(&format!("{} {}", exercise.id, exercise.title)),
-        ink.faint(&location),
-        cut(found.all)
-    );
-    for helper in extract::helpers(&source, &exercise.answer) {
-        out += &format!(
-            "\n{}\n\n{}\n",
-            ink.faint(&format!("{file}:{}", helper.line)),
-            cut(helper.all)
-        );
+    let mut out = format!("{}\n", ink.bold(&format!("{} {}", exercise.id, exercise.title)));
+    for function in [found]
+        .into_iter()
+        .chain(extract::helpers(&source, &exercise.answer))
+    {
+        let start = source[..function.all.start].rfind('\n').map_or(0, |at| at + 1);
+        // The indentation of a method is removed.
+        let indentation = &source[start..function.all.start];
+        out += &format!("{}\n\n", ink.faint(&format!("{file}:{}", function.line)));
+        for line in source[start..function.all.end].lines() {
+            let line = line.strip_prefix(indentation).unwrap_or(line);
+            let is_comment = line.trim_start().starts_with("//");
+            let line = if is_comment {
+                ink.faint(line)
+            } else {
+                line.to_owned()
+            };
+            out += &format!("{line}\n");
+        }
+        out.push('\n');
     }
-    Ok(out)
-}
-
-/// Makes comments faint.
-fn painted(line: &str, ink: Ink) -> String {
-    if line.trim_start().starts_with("//") {
-        ink.faint(line)
-    } else {
-        line.to_owned()
-    }
+    Ok(out.trim_end().to_owned() + "\n")
 }
 
 #[cfg(test)]
@@ -93,16 +74,14 @@ mod tests {
     fn every_solution_is_found_where_the_lesson_says() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let lessons = lessons::all(root).unwrap();
-        let exercises = lessons.iter().flat_map(|l| &l.manifest.exercises);
-        for exercise in exercises {
+        for exercise in lessons.iter().flat_map(|l| &l.manifest.exercises) {
             let text = text(root, exercise, Ink { colour: false }).unwrap();
-            let location = text.lines().nth(1).unwrap();
-            let (file, line) = location.rsplit_once(':').unwrap();
+            let (file, line) = text.lines().nth(1).unwrap().rsplit_once(':').unwrap();
             let source = fs::read_to_string(root.join(file)).unwrap();
             let line = source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
             assert!(
                 line.contains(&format!("fn {}", exercise.answer)),
-                "{location}: {line}"
+                "{file}: {line}"
             );
             assert!(text.ends_with("\n}\n"), "{text}");
         }

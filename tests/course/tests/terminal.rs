@@ -5,69 +5,43 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
-    fs,
-    fs::File,
+    fs::{self, File},
     io::{Read, Write},
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
         unix::process::CommandExt,
     },
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
-    sync::mpsc,
+    ptr::null_mut,
     thread,
     time::Duration,
 };
 
-/// The two ends of a terminal of 80 × 24.
-fn terminal() -> (File, OwnedFd) {
-    let (mut ours, mut theirs) = (0, 0);
-    let mut size = libc::winsize {
-        ws_row: 24,
-        ws_col: 80,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    let none = std::ptr::null_mut();
-    // SAFETY: `openpty` writes both descriptors before they are owned, and reads the size only during the call.
-    unsafe {
-        let done = libc::openpty(&mut ours, &mut theirs, none, none.cast(), &raw mut size);
-        assert_eq!(done, 0, "a terminal could not be created");
-        // A child that inherited our end would keep the terminal open.
-        libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
-        libc::fcntl(theirs, libc::F_SETFD, libc::FD_CLOEXEC);
-        (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
-    }
-}
-
-/// Whether the terminal echoes input and passes it on line by line, as a shell expects.
-fn is_usual(terminal: &OwnedFd) -> bool {
-    // SAFETY: `tcgetattr` writes all settings, or the assertion fails.
-    unsafe {
-        let mut now: libc::termios = std::mem::zeroed();
-        assert_eq!(libc::tcgetattr(terminal.as_raw_fd(), &mut now), 0);
-        now.c_lflag & libc::ECHO != 0 && now.c_lflag & libc::ICANON != 0
-    }
-}
-
 /// The last line, printed when a check has ended.
 const KEYS: &str = "q quit";
 
+/// The file of the exercise.
+const FILE: &str = "exercises/lesson01/src/lib.rs";
+
 /// A course with one exercise and no Cargo.toml, so that its check ends at once with an error of cargo.
-fn course(name: &str) -> PathBuf {
-    let root = std::env::temp_dir().join(format!("course-terminal-{name}-{}", std::process::id()));
-    for folder in ["lessons/lesson01/src", "exercises/lesson01/src"] {
-        fs::create_dir_all(root.join(folder)).unwrap();
-    }
+fn course() -> tempfile::TempDir {
+    let root = tempfile::tempdir().unwrap();
     let toml = "lesson = \"01\"\ntitle = \"A lesson\"\nminutes = 1\nchapter = \"c.md\"\n[[exercise]]\nid = \"1.1\"\n\
                 title = \"Double it\"\npoints = 1\nfunction = \"double\"\nsolution = \"s\"\nanswer = \"double\"\n\
                 hints = [\"a\", \"b\", \"c\"]\n";
-    fs::write(root.join("lessons/lesson01/lesson.toml"), toml).unwrap();
-    fs::write(root.join("exercises/lesson01/src/lib.rs"), "pub fn double() {}\n").unwrap();
+    for (file, text) in [
+        ("lessons/lesson01/lesson.toml", toml),
+        (FILE, "pub fn double() {}\n"),
+    ] {
+        let file = root.path().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
     root
 }
 
-/// What `ready` gives, once it does.
+/// What `ready` returns, as soon as it does.
 fn within_a_minute<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     (0..3000).find_map(|_| {
         thread::sleep(Duration::from_millis(20));
@@ -75,123 +49,96 @@ fn within_a_minute<T>(mut ready: impl FnMut() -> Option<T>) -> Option<T> {
     })
 }
 
-/// Starts `course watch` in a session of its own, whose terminal sends Ctrl-C as a signal.
-fn spawn(root: &Path, other: &OwnedFd) -> Child {
-    let lead = || {
-        // SAFETY: both functions may be called between fork and exec, and descriptor 0 is the terminal then.
-        unsafe {
-            libc::setsid();
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
-        }
-        Ok(())
-    };
-    let end = || Stdio::from(other.try_clone().unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
-    command
-        .arg("watch")
-        .current_dir(root)
-        .env("TERM", "xterm-256color")
-        .stdin(end())
-        .stdout(end())
-        .stderr(end());
-    // SAFETY: `lead` calls only functions that may be called there.
-    unsafe { command.pre_exec(lead) }.spawn().unwrap()
-}
-
+/// `cargo course watch`, and both ends of its terminal.
 struct Watched {
-    root: PathBuf,
     screen: File,
     other: OwnedFd,
     child: Child,
-    said: mpsc::Receiver<String>,
-    seen: String,
 }
 
 impl Watched {
-    fn start(root: PathBuf) -> Self {
-        let (screen, other) = terminal();
-        let child = spawn(&root, &other);
-        let (send, said) = mpsc::channel();
-        let mut reader = screen.try_clone().unwrap();
-        thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(n @ 1..) = reader.read(&mut part) {
-                if send
-                    .send(String::from_utf8_lossy(&part[..n]).into_owned())
-                    .is_err()
-                {
-                    return;
-                }
-            }
-        });
-        Self {
-            root,
-            screen,
-            other,
-            child,
-            said,
-            seen: String::new(),
-        }
+    fn start(root: &Path) -> Self {
+        let (mut ours, mut theirs) = (0, 0);
+        // SAFETY: `openpty` writes both descriptors before they are owned.
+        let (screen, other) = unsafe {
+            let done = libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut());
+            assert_eq!(done, 0, "a terminal could not be created");
+            // A child that inherited our end would keep the terminal open.
+            libc::fcntl(ours, libc::F_SETFD, libc::FD_CLOEXEC);
+            libc::fcntl(ours, libc::F_SETFL, libc::O_NONBLOCK);
+            (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+        };
+        let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+        command
+            .arg("watch")
+            .current_dir(root)
+            .env("TERM", "xterm-256color");
+        // SAFETY: `login_tty` may be called between fork and exec. The terminal then sends Ctrl-C as a signal.
+        let command = unsafe {
+            command.pre_exec(move || {
+                assert_eq!(libc::login_tty(theirs), 0);
+                Ok(())
+            })
+        };
+        let child = command.spawn().unwrap();
+        Self { screen, other, child }
     }
 
-    fn wait_for(&mut self, text: &str) {
-        while !self.seen.contains(text) {
-            match self.said.recv_timeout(Duration::from_secs(60)) {
-                Ok(part) => self.seen += &part,
-                Err(_) => panic!("{text:?} did not come: {:?}", self.seen),
-            }
+    /// Types `keys`, and reads the screen until it shows `text` and below it [`KEYS`].
+    fn shows(&mut self, keys: &str, text: &str) {
+        self.screen.write_all(keys.as_bytes()).unwrap();
+        let (mut seen, mut part) = (String::new(), [0; 4096]);
+        let shown = within_a_minute(|| {
+            let count = self.screen.read(&mut part).unwrap_or(0);
+            seen += &String::from_utf8_lossy(&part[..count]);
+            let (_, below) = seen.split_once(text)?;
+            below.contains(KEYS).then_some(())
+        });
+        assert!(shown.is_some(), "{text:?} is not shown: {seen:?}");
+    }
+
+    /// Whether the terminal echoes input and passes it on line by line, as a shell expects.
+    fn is_usual(&self) -> bool {
+        // SAFETY: `tcgetattr` writes all settings, or the assertion fails.
+        unsafe {
+            let mut now: libc::termios = std::mem::zeroed();
+            assert_eq!(libc::tcgetattr(self.other.as_raw_fd(), &mut now), 0);
+            now.c_lflag & libc::ECHO != 0 && now.c_lflag & libc::ICANON != 0
         }
     }
 
     fn ends(mut self) {
-        let status = self.child.wait().unwrap();
+        let status = within_a_minute(|| self.child.try_wait().unwrap()).expect("it does not exit");
         assert!(status.success(), "{status}");
-        assert!(is_usual(&self.other), "the terminal was not restored");
-        fs::remove_dir_all(&self.root).unwrap();
+        assert!(self.is_usual(), "the terminal was not restored");
     }
 }
 
 #[test]
-fn q_quits() {
-    let mut watched = Watched::start(course("key"));
-    watched.wait_for(KEYS);
-    assert!(!is_usual(&watched.other), "keys are read one by one");
+fn it_reads_keys_and_saves_and_restores_the_terminal() {
+    let root = course();
+    let mut watched = Watched::start(root.path());
+    watched.shows("", "");
+    assert!(!watched.is_usual(), "keys are read one by one");
+    watched.shows("h", "hint 1 of 3");
+    watched.shows("r", "");
+    // Another file is renamed over the exercise.
+    fs::write(root.path().join("new"), "pub fn double() { }\n").unwrap();
+    fs::rename(root.path().join("new"), root.path().join(FILE)).unwrap();
+    watched.shows("", "");
     watched.screen.write_all(b"q").unwrap();
     watched.ends();
-}
-
-#[test]
-fn keys_show_a_hint_and_check_again() {
-    let mut watched = Watched::start(course("hint"));
-    watched.wait_for(KEYS);
-    watched.screen.write_all(b"h").unwrap();
-    watched.wait_for("hint 1 of 3");
-    watched.seen.clear();
-    watched.screen.write_all(b"r").unwrap();
-    watched.wait_for(KEYS);
-    watched.screen.write_all(b"q").unwrap();
-    watched.ends();
-}
-
-#[test]
-fn control_c_and_a_signal_restore_the_terminal() {
-    let mut watched = Watched::start(course("control-c"));
-    watched.wait_for(KEYS);
-    watched.screen.write_all(b"\x03").unwrap();
-    watched.ends();
-    let mut watched = Watched::start(course("signal"));
-    watched.wait_for(KEYS);
-    // SAFETY: the child was not waited for, so its id cannot belong to another process.
-    unsafe {
-        libc::kill(watched.child.id() as libc::pid_t, libc::SIGTERM);
-    }
-    watched.ends();
+    let mut watched = Watched::start(root.path());
+    watched.shows("", "");
+    drop((watched.screen, watched.other));
+    let exits = within_a_minute(|| watched.child.try_wait().unwrap());
+    assert!(exits.is_some(), "it outlives its terminal");
 }
 
 /// A save begins the check anew, and Ctrl-C ends it: the build that was running is gone both times.
 #[test]
 fn a_save_and_control_c_end_a_check() {
-    let root = course("check");
+    let root = course();
     let package = "[package]\nname = \"lesson01\"\nedition = \"2024\"\n[[bin]]\nname = \"grade01\"\npath = \"main.rs\"\n";
     // It locks a file while it runs.
     let build = "fn main() {
@@ -200,12 +147,9 @@ fn a_save_and_control_c_end_a_check() {
         std::fs::rename(\"new\", \"building\").unwrap();
         std::thread::sleep(std::time::Duration::from_secs(600));
     }";
-    let lesson = root.join("lessons/lesson01");
-    fs::write(
-        root.join("Cargo.toml"),
-        "[workspace]\nmembers = [\"lessons/*\"]\n",
-    )
-    .unwrap();
+    let lesson = root.path().join("lessons/lesson01");
+    let workspace = "[workspace]\nmembers = [\"lessons/*\"]\n";
+    fs::write(root.path().join("Cargo.toml"), workspace).unwrap();
     fs::write(lesson.join("Cargo.toml"), package).unwrap();
     fs::write(lesson.join("main.rs"), "fn main() {}").unwrap();
     fs::write(lesson.join("build.rs"), build).unwrap();
@@ -216,13 +160,9 @@ fn a_save_and_control_c_end_a_check() {
         file
     };
     let is_over = |build: &File| within_a_minute(|| build.try_lock().ok()).is_some();
-    let mut watched = Watched::start(root.clone());
+    let mut watched = Watched::start(root.path());
     let first = building();
-    fs::write(
-        root.join("exercises/lesson01/src/lib.rs"),
-        "pub fn double() { }\n",
-    )
-    .unwrap();
+    fs::write(root.path().join(FILE), "pub fn double() { }\n").unwrap();
     let second = building();
     assert!(is_over(&first), "a save does not end the build");
     watched.screen.write_all(b"\x03").unwrap();
@@ -231,32 +171,12 @@ fn a_save_and_control_c_end_a_check() {
 }
 
 #[test]
-fn a_closed_terminal_ends_it() {
-    let root = course("closed");
-    let (mut screen, other) = terminal();
-    let mut child = spawn(&root, &other);
-    drop(other);
-    let (mut seen, mut part) = (String::new(), [0; 4096]);
-    while !seen.contains(KEYS) {
-        let count = screen.read(&mut part).unwrap();
-        seen += &String::from_utf8_lossy(&part[..count]);
-    }
-    drop(screen);
-    assert!(within_a_minute(|| child.try_wait().unwrap()).is_some());
-    fs::remove_dir_all(root).unwrap();
-}
-
-#[test]
 fn without_a_terminal_it_reports_an_error() {
-    let root = course("none");
-    let output = Command::new(env!("CARGO_BIN_EXE_course"))
-        .arg("watch")
-        .current_dir(&root)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
+    let root = course();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+    let command = command.arg("watch").current_dir(root.path()).stdin(Stdio::null());
+    let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("needs a terminal"), "{said}");
-    fs::remove_dir_all(root).unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("needs a terminal"), "{error}");
 }
