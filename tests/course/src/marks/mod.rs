@@ -21,6 +21,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use grader::grades::Grade;
 use load::{Class, Entry, kept, mark, of, state, won};
+pub use page::render;
 pub use roster::Roster;
 
 /// Options of `cargo course marks`.

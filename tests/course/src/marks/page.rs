@@ -84,7 +84,7 @@ fn errors(answers: &[&ExerciseGrade]) -> Vec<Value> {
 }
 
 /// Every text of `data` is made printable and escaped.
-fn render(template: &str, data: Value) -> Result<String> {
+pub fn render(template: &str, data: Value) -> Result<String> {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     let mut syntax = SyntaxConfig::builder();

@@ -76,23 +76,14 @@ impl Roster {
         self.complete(grade);
     }
 
-    /// Fills in the student from the roster. Returns whether the roster contains the student; an empty one contains all.
+    /// Fills in the student from the roster. Returns whether it contains the student: an empty one contains all.
     pub fn complete(&self, grade: &mut Grade) -> bool {
         let Some(row) = self.row(grade) else {
             return self.rows.is_empty();
         };
-        let (said, known) = (&mut grade.origin.student, &row.student);
-        for (said, known) in [
-            (&mut said.name, &known.name),
-            (&mut said.email, &known.email),
-            (&mut said.id, &known.id),
-            (&mut said.login, &known.login),
-            (&mut said.canvas, &known.canvas),
-            (&mut said.section, &known.section),
-        ] {
-            if !known.is_empty() {
-                said.clone_from(known);
-            }
+        let said = std::mem::replace(&mut grade.origin.student, row.student.clone());
+        if row.student.name.is_empty() {
+            grade.origin.student.name = said.name;
         }
         true
     }

@@ -45,48 +45,26 @@ pub fn graded(name: &str, won: usize) -> Grade {
 
 /// One of each kind.
 pub fn class() -> Vec<Grade> {
-    let late = Grade {
-        late: Some(Late {
-            seconds: 93_700,
-            percent: 20.0,
-        }),
-        ..graded("ben", 2)
-    };
-    let without = |name, status, reason: &str| Grade {
-        reason: Some(reason.into()),
-        status,
-        lessons: Vec::new(),
-        ..graded(name, 0)
-    };
-    let mut stopped = graded("eve", 0);
-    stopped.lessons[0].stopped = Some("error[E0425]: cannot find value `y` in this scope".into());
-    stopped.lessons[0]
-        .exercises
-        .iter_mut()
-        .for_each(|e| e.checks.clear());
-    let mut hostile = without(HOSTILE, Status::Graded, HOSTILE);
+    let names = ["anna", "ben", "cem", "dana", "eve", "frida", HOSTILE];
+    let mut class = names.map(|name| graded(name, if name == "anna" { 3 } else { 2 }));
+    let [_, ben, cem, dana, eve, frida, hostile] = &mut class;
+    let (seconds, percent) = (93_700, 20.0);
+    ben.late = Some(Late { seconds, percent });
+    (cem.status, dana.status) = (Status::Unreadable, Status::Refused);
+    for none in [cem, dana] {
+        none.lessons.clear();
+        none.reason = Some("could not be read, because it is damaged".into());
+    }
+    eve.lessons[0].stopped = Some("error[E0425]: cannot find value `y`".into());
+    for e in &mut eve.lessons[0].exercises {
+        e.points = 0;
+        e.checks.clear();
+    }
+    frida.submitted = None;
+    frida.origin.late_unknown = Some("nothing says when it was handed in".into());
+    hostile.reason = Some(HOSTILE.into());
     hostile.left_out = vec![HOSTILE.into()];
-    hostile.lessons = graded("", 1).lessons;
     hostile.lessons[0].stopped = Some(HOSTILE.into());
-    hostile.lessons[0].exercises[1].checks[0].report = format!("{HOSTILE}{}", "x".repeat(500_000));
-    let unknown = Some("nothing says when it was handed in".into());
-    let mut undated = graded("frida", 2);
-    (undated.submitted, undated.origin.late_unknown) = (None, unknown);
-    vec![
-        graded("anna", 3),
-        late,
-        without(
-            "cem",
-            Status::Unreadable,
-            "could not be read, because the archive is damaged",
-        ),
-        without(
-            "dana",
-            Status::Refused,
-            "it contains 3 GiB; at most 4 MiB can be handed in",
-        ),
-        stopped,
-        undated,
-        hostile,
-    ]
+    hostile.lessons[0].exercises[2].checks[0].report = format!("{HOSTILE}{}", "x".repeat(500_000));
+    class.into()
 }
