@@ -21,10 +21,8 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let states = manifest.exercises.iter().map(|e| progress.state(&e.id));
         let is_begun = states.clone().any(|s| s != "to do") && states.clone().any(|s| s != "right");
         let is_open = is_begun || next == Some(&manifest.lesson);
-        let right = manifest
-            .exercises
-            .iter()
-            .filter(|e| progress.state(&e.id) == "right");
+        let right = |e: &&Exercise| progress.state(&e.id) == "right";
+        let right = manifest.exercises.iter().filter(right);
         let won: u32 = right.map(|e| e.points).sum();
         (points, of) = (points + won, of + manifest.points());
         let signs: String = states.map(|state| painted(ink, state, sign(state))).collect();
@@ -32,11 +30,8 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let title = format!("{} {:<38}", manifest.lesson, cut(&manifest.title, 38));
         let title = if is_open { ink.bold(&title) } else { title };
         let minutes = ink.faint(&format!("{:>4} min", manifest.minutes));
-        let done = if won == manifest.points() {
-            ink.green("✓")
-        } else {
-            " ".into()
-        };
+        let is_done = won == manifest.points();
+        let done = if is_done { ink.green("✓") } else { " ".into() };
         let won = format!("{won}/{}", manifest.points());
         out.push_str(&format!(
             "{done} {title} {signs}{gap} {won:>7} points {minutes}\n"

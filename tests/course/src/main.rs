@@ -158,10 +158,8 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
         Some(Task::Watch { what }) => return watch::watch(&root, &lessons, what.as_deref()),
         Some(Task::Solution { exercise, give_up }) => {
-            print!(
-                "{}",
-                solution::solution(&root, &lessons, &exercise, give_up, ink)?
-            );
+            let text = solution::solution(&root, &lessons, &exercise, give_up, ink)?;
+            print!("{text}");
         }
         Some(Task::Book { what, no_open }) => {
             print!("{}", book::book(&root, &lessons, what.as_deref(), !no_open)?);
@@ -169,10 +167,8 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             let kept = reset::reset(&root, lesson, one)?;
-            println!(
-                "{} {} is empty again.\nA copy of your file: {kept}",
-                one.id, one.title
-            );
+            println!("{} {} is empty again.", one.id, one.title);
+            println!("A copy of your file: {kept}");
         }
         Some(Task::Grade(options)) => return Ok(grade::run(&root, options)),
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,

@@ -58,11 +58,8 @@ pub fn github(grade: &Grade) -> Result<String> {
         test(&format!("{} {}", e.id, e.title), status, score, &reports(e))
     };
     let mut tests: Vec<Value> = grade.exercises().map(of_exercise).collect();
-    let mut status = if tests.iter().all(|t| t["status"] == "pass") {
-        "pass"
-    } else {
-        "fail"
-    };
+    let all_right = tests.iter().all(|t| t["status"] == "pass");
+    let mut status = if all_right { "pass" } else { "fail" };
     if grade.status != Status::Graded || tests.is_empty() {
         // The reporter divides by the number of tests, so there must be one. With `max_score` 0, it reports no points.
         status = "error";

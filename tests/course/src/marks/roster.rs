@@ -121,10 +121,9 @@ impl Row {
             true => (cell(&["id", "id number", "sid", "identifier"]), cell(&["canvas"])),
             false => (id, cell(&["id"])),
         };
+        let name = cell(&["name", "full name", "student"]);
         let student = Student {
-            name: Some(cell(&["name", "full name", "student"]))
-                .filter(|name| !name.is_empty())
-                .unwrap_or(full.trim().to_owned()),
+            name: if name.is_empty() { full.trim().into() } else { name },
             email: cell(&["email", "email address"]),
             id,
             login: cell(&["login", "username", "sis login id", "github_username"]),
@@ -150,14 +149,6 @@ impl Row {
 }
 
 /// What identifies a student, the surest first.
-fn keys<'a>(submission: &'a str, student: &'a Student) -> [&'a str; 6] {
-    let Student {
-        name,
-        email,
-        id,
-        login,
-        canvas,
-        ..
-    } = student;
-    [submission, canvas, login, email, id, name]
+fn keys<'a>(submission: &'a str, s: &'a Student) -> [&'a str; 6] {
+    [submission, &s.canvas, &s.login, &s.email, &s.id, &s.name]
 }

@@ -25,26 +25,13 @@ pub fn marks(class: &Class) -> Result<String> {
     let mut head = cells(["submission", "name", "id", "login", "email", "status"]);
     head.extend(exercises.iter().map(|e| e.id.clone()));
     head.extend(lessons.iter().map(|l| title(l)));
-    head.extend(cells([
-        "points",
-        "of",
-        "late_percent",
-        "mark",
-        "feedback",
-        "reason",
-    ]));
-    head.extend(cells(["submitted", "submitted_by", "course", "digest"]));
+    head.extend(cells(["points", "of", "late_percent", "mark", "feedback"]));
+    head.extend(cells(["reason", "submitted", "submitted_by", "course", "digest"]));
     let mut rows = vec![head];
     for entry in class.entries.iter().filter(|e| e.listed) {
         let (grade, origin) = (&entry.grade, &entry.grade.origin);
-        let Student {
-            name,
-            id,
-            login,
-            email,
-            ..
-        } = &origin.student;
-        let mut row = cells([&entry.folder, name, id, login, email, status(grade.status)]);
+        let (s, status) = (&origin.student, status(grade.status));
+        let mut row = cells([&entry.folder, &s.name, &s.id, &s.login, &s.email, status]);
         row.extend(exercises.iter().map(|e| {
             let own = grade.exercises().find(|own| own.id == e.id);
             own.map(|own| own.points.to_string()).unwrap_or_default()
@@ -80,17 +67,14 @@ pub fn canvas(class: &Class) -> Result<String> {
     possible.extend(lessons.iter().map(|l| of(l).to_string()));
     let mut rows = vec![head, possible];
     for entry in class.entries.iter().filter(|e| e.listed) {
-        let student = &entry.grade.origin.student;
+        let (s, name) = (&entry.grade.origin.student, entry.grade.name());
         // If nothing is known about the student.
-        let known = *student != Student::default();
-        let id = if known { &student.id } else { &entry.folder };
-        let mut row = cells([
-            entry.grade.name(),
-            &student.canvas,
-            id,
-            &student.login,
-            &student.section,
-        ]);
+        let id = if *s == Student::default() {
+            &entry.folder
+        } else {
+            &s.id
+        };
+        let mut row = cells([name, &s.canvas, id, &s.login, &s.section]);
         row.extend(marks_of(&entry.grade, &lessons));
         rows.push(row);
     }

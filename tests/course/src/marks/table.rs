@@ -23,20 +23,16 @@ pub fn table(class: &Class) -> String {
             let mut own = grade.lessons.iter().filter(|l| l.lesson == lesson.lesson);
             Cell::from(own.next().map(won))
         }));
-        let late = grade
-            .late
-            .as_ref()
-            .map(|l| format!("−{} %", clean::points(l.percent)));
+        let late = grade.late.as_ref().map(|late| late.percent);
+        let late = late.map(|percent| format!("−{} %", clean::points(percent)));
         let unknown = grade.origin.late_unknown.as_ref().map(|_| "?".to_owned());
         let points = mark(grade).map(|_| format!("{}/{}", grade.points(), grade.of()));
         row.extend([points.into(), Cell::from(late.or(unknown).unwrap_or_default())]);
         row.extend([mark(grade).map(clean::points).into(), word(grade).into()]);
         table.row(row);
     }
-    let unknown = class
-        .entries
-        .iter()
-        .any(|e| e.grade.origin.late_unknown.is_some());
+    let mut origins = class.entries.iter().map(|e| &e.grade.origin);
+    let unknown = origins.any(|origin| origin.late_unknown.is_some());
     let note = "\n?: lateness is unknown; the column `submitted` of a roster for grading sets it\n";
     let note = if unknown { note } else { "" };
     format!("{}{note}\n{}\n", table.text(), summary(class))
