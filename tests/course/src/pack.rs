@@ -1,25 +1,18 @@
 //! `cargo course pack`: writes the archive that a student hands in.
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use flate2::{Compression, GzBuilder};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use grader::{
-    progress::Progress,
     source::{Refused, refuse_unsafe},
     tell::{Ink, wrap},
 };
+use jiff::Timestamp;
 
 use crate::{
-    late,
     lessons::{self, Lesson},
     marks::put,
-    submission::{ALL_BYTES, FILE_BYTES, FILES, Packed, SCHEMA, Submission, digest, sha256},
+    submission::{About, Rejected, Submission},
     version,
 };
 
@@ -37,9 +30,6 @@ pub struct Options {
     lesson: Vec<String>,
 }
 
-/// A file to pack: its path from the root, and its bytes.
-type File = (String, Vec<u8>);
-
 /// Packs the exercises and prints a summary.
 ///
 /// # Errors
@@ -52,179 +42,120 @@ pub fn run(root: &Path, lessons: &[Lesson], options: &Options) -> Result<()> {
         "the name of the archive must end in .tar.gz or .tgz, unlike {}",
         out.display()
     );
-    let chosen = chosen(lessons, &options.lesson)?;
-    let (mut files, mut warnings) = (Vec::new(), Vec::new());
-    for lesson in &chosen {
-        let folder = format!("exercises/lesson{}/src", lesson.manifest.lesson);
-        collect(root, &root.join(&folder), &mut files, &mut warnings)
-            .with_context(|| format!("{folder} cannot be packed"))?;
-        missing(lesson, &folder, &files, &mut warnings);
+    let chosen = options.lesson.iter().map(|name| lessons::lesson(lessons, name));
+    let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
+    if chosen.is_empty() {
+        chosen.extend(lessons);
     }
-    files.sort();
-    ensure!(!files.is_empty(), "there is no .rs file to pack");
-    let all: u64 = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    ensure!(
-        files.len() <= FILES && all <= ALL_BYTES,
-        "{} files with {all} bytes are too many: at most {FILES} files with {ALL_BYTES} bytes can be handed in",
-        files.len()
-    );
-    let about = about(root, &files)?;
-    let archive = archive(&files, &toml::to_string(&about)?)?;
-    put(out, &archive)?;
-    let summary = summary(&about, &chosen, &Progress::load(), &warnings, Ink::auto());
-    print!("{summary}");
+    let mut submission = Submission::default();
+    let mut warnings = Vec::new();
+    for lesson in chosen {
+        let folder = format!("exercises/lesson{}/src", lesson.manifest.lesson);
+        let taken = submission.folder(root, &folder);
+        taken.map_err(|Rejected(_, why)| anyhow!("{folder} cannot be packed: {why}"))?;
+        let library = format!("{folder}/lib.rs");
+        let left_out = || submission.left_out.iter().find(|line| line.starts_with(&library));
+        ensure!(
+            submission.files.contains_key(&library),
+            "{}",
+            left_out().unwrap_or(&format!(
+                "{library} does not exist; restore it, or name other lessons with --lesson"
+            ))
+        );
+    }
+    for (path, text) in &submission.files {
+        match refuse_unsafe(path, text) {
+            Err(Refused::Unsafe(why)) => bail!(why),
+            // The compiler says what is wrong here.
+            Err(Refused::Unreadable(why)) => warnings.push(why),
+            Ok(()) => println!("  {:>7} bytes  {path}", text.len()),
+        }
+    }
+    submission.about = About {
+        packed: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        digest: submission.digest(),
+        course: version::course(root)?,
+    };
+    let archive = submission.to_archive()?;
+    put(out, &archive).with_context(|| out.display().to_string())?;
+    warnings.extend(submission.left_out.iter().map(|line| format!("left out: {line}")));
+    for line in warnings
+        .iter()
+        .flat_map(|warning| wrap(&format!("warning: {warning}"), 80))
+    {
+        println!("{}", Ink::auto().yellow(&line));
+    }
     println!("\n{}: {} bytes. Hand in this file.", out.display(), archive.len());
     Ok(())
 }
 
-fn chosen<'a>(lessons: &'a [Lesson], names: &[String]) -> Result<Vec<&'a Lesson>> {
-    if names.is_empty() {
-        return Ok(lessons.iter().collect());
-    }
-    names.iter().map(|name| lessons::lesson(lessons, name)).collect()
-}
-
-/// Collects every `.rs` file below `folder`, without links, which could lead anywhere.
-fn collect(root: &Path, folder: &Path, files: &mut Vec<File>, warnings: &mut Vec<String>) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let name = version::name(root, &path);
-        if kind.is_symlink() {
-            warnings.push(format!("{name} is a link and was left out"));
-        } else if kind.is_dir() {
-            collect(root, &path, files, warnings)?;
-        } else if kind.is_file() && path.extension().is_some_and(|e| e == "rs") {
-            let length = entry.metadata()?.len();
-            ensure!(
-                length <= FILE_BYTES,
-                "{name} has {length} bytes; a file may have at most {FILE_BYTES}"
-            );
-            let bytes = fs::read(&path).with_context(|| format!("{name} cannot be read"))?;
-            match std::str::from_utf8(&bytes).map(|text| refuse_unsafe(&name, text)) {
-                Err(_) => warnings.push(format!("{name} is not UTF-8 text: rustc will refuse it")),
-                Ok(Err(Refused::Unsafe(why))) => bail!(why),
-                Ok(Err(Refused::Unreadable(why))) => warnings.push(why),
-                Ok(Ok(())) => {}
-            }
-            files.push((name, bytes));
-        } else {
-            warnings.push(format!("{name} is not a .rs file and was left out"));
-        }
-    }
-    Ok(())
-}
-
-/// Warns of exercises that are missing in the lesson's files.
-fn missing(lesson: &Lesson, folder: &str, files: &[File], warnings: &mut Vec<String>) {
-    let mut texts = files.iter().filter(|(name, _)| name.starts_with(folder));
-    let texts: Vec<_> = texts.by_ref().map(|(_, b)| String::from_utf8_lossy(b)).collect();
-    for e in &lesson.manifest.exercises {
-        let head = ["(", "<"].map(|open| format!("fn {}{open}", e.function));
-        let there = texts.iter().any(|t| head.iter().any(|h| t.contains(h)));
-        let used = texts.iter().any(|t| t.contains(&e.function));
-        if !there && !used {
-            warnings.push(format!(
-                "{} {}: there is no function `{}`, so the whole lesson does not compile",
-                e.id, e.title, e.function
-            ));
-        }
-    }
-}
-
-fn about(root: &Path, files: &[File]) -> Result<Submission> {
-    let files: Vec<Packed> = files
-        .iter()
-        .map(|(path, bytes)| Packed {
-            path: path.clone(),
-            bytes: bytes.len() as u64,
-            sha256: sha256(bytes),
-        })
-        .collect();
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .context("the clock of this machine is set before 1970")?;
-    Ok(Submission {
-        schema: SCHEMA,
-        packed: late::rfc3339(now.as_secs()),
-        rustc: rustc(),
-        digest: digest(files.iter().map(|f| (&*f.path, &*f.sha256))),
-        course: version::course(root)?,
-        files,
-    })
-}
-
-fn rustc() -> String {
-    let program = std::env::var_os("RUSTC").unwrap_or("rustc".into());
-    let said = Command::new(program).arg("--version").output();
-    said.ok()
-        .and_then(|o| String::from_utf8(o.stdout).ok())
-        .map_or_else(|| "unknown".into(), |t| t.trim().to_owned())
-}
-
-/// The archive: `submission.toml` and the files, without times, owners and modes of this machine.
-fn archive(files: &[File], about: &str) -> Result<Vec<u8>> {
-    let gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
-    let mut tar = tar::Builder::new(gzip);
-    let first = [("submission.toml".to_owned(), about.as_bytes().to_vec())];
-    for (path, bytes) in first.iter().chain(files) {
-        let mut head = tar::Header::new_ustar();
-        head.set_size(bytes.len() as u64);
-        head.set_mode(0o644);
-        head.set_mtime(0);
-        tar.append_data(&mut head, path, &**bytes)
-            .with_context(|| format!("{path} cannot be packed"))?;
-    }
-    let mut gzip = tar.into_inner()?;
-    gzip.flush()?;
-    Ok(gzip.finish()?)
-}
-
-/// Lists the packed files and the exercises that are still to do.
-fn summary(
-    about: &Submission,
-    lessons: &[&Lesson],
-    progress: &Progress,
-    warnings: &[String],
-    ink: Ink,
-) -> String {
-    let mut out = String::new();
-    for file in &about.files {
-        out.push_str(&format!("  {:>7} bytes  {}\n", file.bytes, file.path));
-    }
-    out.push_str(&format!("  digest {}…\n\n", &about.digest[..16]));
-    for lesson in lessons {
-        let m = &lesson.manifest;
-        let open: Vec<&str> = m
-            .exercises
-            .iter()
-            .filter(|e| progress.state(&e.id) != "right")
-            .map(|e| &*e.id)
-            .collect();
-        let won = |id: &str| !open.contains(&id);
-        let points: u32 = m.exercises.iter().filter(|e| won(&e.id)).map(|e| e.points).sum();
-        let line = format!(
-            "Lesson {}: {points} of {} points in your last runs",
-            m.lesson,
-            m.points()
-        );
-        if open.is_empty() {
-            out.push_str(&format!("{}\n", ink.green(&line)));
-        } else {
-            let line = format!("{line}; still to do: {}", open.join(", "));
-            for line in wrap(&line, 80) {
-                out.push_str(&format!("{}\n", ink.blue(&line)));
-            }
-        }
-    }
-    for warning in warnings {
-        for line in wrap(&format!("warning: {warning}"), 80) {
-            out.push_str(&format!("{}\n", ink.yellow(&line)));
-        }
-    }
-    out
-}
-
 #[cfg(test)]
-#[path = "pack/tests.rs"]
-mod tests;
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn only_sources_are_packed_and_what_is_wrong_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        let course = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let lessons = lessons::all(course).unwrap();
+        let put = |path: &str, bytes: &[u8]| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), bytes).unwrap();
+        };
+        for file in [
+            "Cargo.toml",
+            "Cargo.lock",
+            "data/Cargo.toml",
+            "solutions/Cargo.toml",
+        ] {
+            put(file, b"[package]\n");
+        }
+        for folder in [
+            "lessons",
+            "data/src",
+            "solutions/src",
+            "tests/course",
+            "tests/grader",
+            "tests/kit",
+        ] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let out = root.join("a.tar.gz");
+        let pack = |out: PathBuf, lesson: &str| {
+            let lesson = vec![lesson.to_owned()];
+            run(root, &lessons, &Options { out, lesson }).map_err(|e| format!("{e:#}"))
+        };
+        let refused = |expected: &str| {
+            let error = pack(out.clone(), "1").unwrap_err();
+            assert!(error.contains(expected) && !out.exists(), "{error}");
+        };
+        refused("exercises/lesson01/src/lib.rs does not exist");
+        let library = "exercises/lesson01/src/lib.rs";
+        put(library, b"\xff");
+        refused("exercises/lesson01/src/lib.rs: it is not UTF-8 text");
+        put(library, b"mod more;\n\n#[unsafe(no_mangle)]\nfn f() {}\n");
+        refused("exercises/lesson01/src/lib.rs, line 3: `unsafe` is not allowed");
+        put(library, b"pub fn halve( {");
+        put("exercises/lesson01/src/more/mod.rs", b"");
+        put("exercises/lesson01/src/notes.txt", b"mine");
+        put("exercises/lesson01/build.rs", b"fn main() {}");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join(library), root.join("exercises/lesson01/src/linked.rs"))
+            .unwrap();
+        pack(out.clone(), "01").unwrap();
+        let packed = Submission::read(&[out]).unwrap();
+        let names: Vec<&String> = packed.files.keys().collect();
+        assert_eq!(names, [library, "exercises/lesson01/src/more/mod.rs"]);
+        assert!(packed.about.digest == packed.digest() && packed.packed().is_some());
+        assert!(packed.left_out.is_empty());
+        assert!(pack(root.join("a.zip"), "01").unwrap_err().contains(".tar.gz"));
+        assert!(
+            pack(root.join("b.tar.gz"), "99")
+                .unwrap_err()
+                .contains("no lesson 99")
+        );
+    }
+}

@@ -1,67 +1,410 @@
-//! `submission.toml`: what `cargo course pack` writes about the packed files. A student can change it, so it serves only to
-//! find errors: no mark depends on it.
+//! A submission: the sources of exercises, in the archive that `cargo course pack` writes, or in a folder. An archive is not
+//! trusted: sizes are counted while it is read, and nothing is unpacked.
 
-use grader::grades::Course;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Result;
+use flate2::{Compression, GzBuilder, bufread::MultiGzDecoder};
+use grader::grades::{Course, Status};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use tar::EntryType;
+use walkdir::WalkDir;
 
-/// Version of this format, in the field `schema`.
-pub const SCHEMA: u32 = 1;
+use crate::{
+    late,
+    marks::clean,
+    version::{digest, name, sha256},
+};
 
-/// Maximum size of a file in bytes.
-pub const FILE_BYTES: u64 = 1 << 20;
-/// Maximum size of all files together in bytes.
-pub const ALL_BYTES: u64 = 4 << 20;
-/// Maximum number of files.
-pub const FILES: usize = 64;
+/// Maximum sizes in bytes of a file and of all files, and maximum number of files.
+const FILE_BYTES: u64 = 1 << 20;
+const ALL_BYTES: usize = 4 << 20;
+const FILES: usize = 64;
+/// Maximum size of the unpacked content of an archive in bytes.
+const UNPACKED: u64 = 256 << 20;
+/// Maximum number of left-out files that are listed.
+const LISTED: usize = 50;
+const ABOUT: &str = "submission.toml";
+const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".gz"];
 
-/// Content of `submission.toml`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Submission {
-    /// [`SCHEMA`].
-    pub schema: u32,
-    /// Time of packing by the student's clock, in RFC 3339; [`crate::late::instant`] parses it.
+/// `submission.toml`, the file beside the exercises. A student can change it: of the mark, only lateness depends on it.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    /// Time of packing by the student's clock, in RFC 3339.
     pub packed: String,
-    /// `rustc --version`.
-    pub rustc: String,
-    /// [`digest`] of the files.
+    /// [`Submission::digest`].
     pub digest: String,
     /// Version and digest of the student's course.
     pub course: Course,
-    /// The files, ordered by path.
-    #[serde(default, rename = "file")]
-    pub files: Vec<Packed>,
 }
 
-/// A packed file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Packed {
-    /// Path from the course's root, with `/`: `exercises/lesson01/src/lib.rs`.
-    pub path: String,
-    /// Size of the file.
-    pub bytes: u64,
-    /// SHA-256 of its content, in hexadecimal.
-    pub sha256: String,
+/// The files of a submission that may be handed in.
+#[derive(Debug, Default)]
+pub struct Submission {
+    pub about: About,
+    /// The text of each `exercises/lessonNN/src/**.rs`.
+    pub files: BTreeMap<String, String>,
+    /// What was left out, and why.
+    pub left_out: BTreeSet<String>,
 }
 
-/// SHA-256 of `bytes`, in hexadecimal.
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+/// Why there is nothing to grade: the status and the reason.
+#[derive(Debug)]
+pub struct Rejected(pub Status, pub String);
+
+impl<E: Into<io::Error>> From<E> for Rejected {
+    fn from(error: E) -> Self {
+        unreadable(error.into())
+    }
 }
 
-/// `bytes` in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+fn unreadable(why: impl ToString) -> Rejected {
+    Rejected(
+        Status::Unreadable,
+        format!("could not be read, because {}", clean::line(&why.to_string())),
+    )
 }
 
-/// One digest of many files, which does not depend on their order: the SHA-256 of the lines `SHA256  PATH`, sorted by path,
-/// in the format of `sha256sum`.
-pub fn digest<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
-    let mut files: Vec<(&str, &str)> = files.into_iter().collect();
-    files.sort_unstable();
-    let lines: String = files
-        .iter()
-        .map(|(path, sum)| format!("{sum}  {path}\n"))
-        .collect();
-    sha256(lines.as_bytes())
+/// Whether a folder contains `exercises`, as the course and an unpacked archive do.
+pub fn is_layout(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join("exercises")).is_ok_and(|meta| meta.is_dir())
+}
+
+/// The name of a file or a folder.
+pub fn name_of(path: &Path) -> String {
+    name(path.parent().unwrap_or(path), path)
+}
+
+/// The name without the ending of an archive, if it has one: `anna` of `anna.tar.GZ`.
+pub fn stem(name: &str) -> Option<&str> {
+    let lower = name.to_lowercase();
+    let ending = ENDINGS.iter().find(|ending| lower.ends_with(**ending))?;
+    name.get(..name.len() - ending.len())
+}
+
+impl Submission {
+    /// Reads the only archive or folder among `paths`. A folder without `exercises` may contain an archive or a folder, too.
+    ///
+    /// # Errors
+    /// Returns why there is nothing to grade.
+    pub fn read(paths: &[PathBuf]) -> Result<Self, Rejected> {
+        let mut all = Self::default();
+        all.add(paths.to_vec())?;
+        if all.files.is_empty() {
+            let why = "there is no exercises/lessonNN/src/lib.rs in it; hand in the file that `cargo course pack` writes";
+            let left_out = all.left_out.iter().take(3).map(|line| format!("; {line}"));
+            return Err(unreadable(why.to_owned() + &left_out.collect::<String>()));
+        }
+        Ok(all)
+    }
+
+    fn add(&mut self, mut paths: Vec<PathBuf>) -> Result<(), Rejected> {
+        let count = paths.len();
+        if count > 1 {
+            paths.retain(|path| path.is_dir() || stem(&name_of(path)).is_some());
+        }
+        let [path] = &paths[..] else {
+            return Err(unreadable(format!(
+                "it has {count} files and folders; hand in only the file that `cargo course pack` writes"
+            )));
+        };
+        let kind = fs::symlink_metadata(path)?.file_type();
+        if kind.is_file() {
+            return self.archive(BufReader::new(File::open(path)?));
+        }
+        if !kind.is_dir() {
+            return Err(unreadable("it is neither a folder nor a file"));
+        }
+        if is_layout(path) {
+            self.folder(path, ABOUT)?;
+            return self.folder(path, "exercises");
+        }
+        let inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+        let mut inside = inside.collect::<io::Result<Vec<_>>>()?;
+        inside.retain(|path| !name_of(path).starts_with('.') && name_of(path) != "__MACOSX");
+        self.add(inside)
+    }
+
+    /// Takes the files below `within` in the folder `root`. Does nothing if it does not exist.
+    pub fn folder(&mut self, root: &Path, within: &str) -> Result<(), Rejected> {
+        let path = root.join(within);
+        if fs::symlink_metadata(&path).is_err() {
+            return Ok(());
+        }
+        for entry in WalkDir::new(path).follow_root_links(false).sort_by_file_name() {
+            let entry = entry?;
+            let (path, kind) = (name(root, entry.path()), entry.file_type());
+            if kind.is_file() {
+                self.offer(&path, || File::open(entry.path()))?;
+            } else if !kind.is_dir() {
+                self.leave_out(
+                    &path,
+                    if kind.is_symlink() {
+                        "a link"
+                    } else {
+                        "not a plain file"
+                    },
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the files of an archive. Its first bytes say whether it is compressed: some browsers unpack `.tar.gz` to a tar of
+    /// the same name.
+    fn archive(&mut self, mut from: impl BufRead) -> Result<(), Rejected> {
+        let tar: Box<dyn Read> = match from.fill_buf()? {
+            [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(from)),
+            head if head.get(257..262) == Some(b"ustar") => Box::new(from),
+            _ => {
+                return Err(unreadable(
+                    "it is not a .tar.gz; hand in the file that `cargo course pack` writes",
+                ));
+            }
+        };
+        let mut archive = tar::Archive::new(tar.take(UNPACKED));
+        let read = self.entries(&mut archive);
+        if archive.into_inner().limit() == 0 {
+            return Err(Rejected(
+                Status::Refused,
+                "it unpacks to more than 256 MiB".into(),
+            ));
+        }
+        read
+    }
+
+    fn entries(&mut self, archive: &mut tar::Archive<impl Read>) -> Result<(), Rejected> {
+        for entry in archive.entries()? {
+            let entry = entry?;
+            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let path = path.strip_prefix("./").unwrap_or(&path);
+            match entry.header().entry_type() {
+                EntryType::Regular | EntryType::Continuous => self.offer(path, || Ok(entry))?,
+                EntryType::Directory | EntryType::XGlobalHeader => {}
+                EntryType::Symlink | EntryType::Link => self.leave_out(path, "a link"),
+                _ => self.leave_out(path, "not a plain file"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file, or leaves it out.
+    fn offer<R: Read>(&mut self, path: &str, open: impl FnOnce() -> io::Result<R>) -> Result<(), Rejected> {
+        if path != ABOUT && !is_source(path) {
+            self.leave_out(path, "only exercises/lessonNN/src/**.rs is taken");
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        open()?.take(FILE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > FILE_BYTES {
+            self.leave_out(path, "it is larger than 1 MiB");
+            return Ok(());
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            self.leave_out(path, "it is not UTF-8 text");
+            return Ok(());
+        };
+        if path == ABOUT {
+            self.about = toml::from_str(&text).unwrap_or_default();
+        } else if self.files.contains_key(path) {
+            self.leave_out(path, "it occurs twice; the first one counts");
+        } else {
+            self.files.insert(path.to_owned(), text);
+        }
+        let bytes: usize = self.files.values().map(String::len).sum();
+        if self.files.len() > FILES || bytes > ALL_BYTES {
+            let why = format!("it has more than {FILES} Rust files, or more than 4 MiB of them");
+            return Err(Rejected(Status::Refused, why));
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, path: &str, why: &str) {
+        let line = format!("{}: {why}", clean::cut(path, 200));
+        match self.left_out.len() {
+            0..LISTED => self.left_out.insert(line),
+            _ => self.left_out.insert("… and more".into()),
+        };
+    }
+
+    /// The lessons (`01`) of which it has files.
+    pub fn lessons(&self) -> BTreeSet<String> {
+        self.files
+            .keys()
+            .map(|path| path["exercises/lesson".len()..][..2].to_owned())
+            .collect()
+    }
+
+    /// The files of a lesson by their path below `src`.
+    pub fn of_lesson(&self, lesson: &str) -> BTreeMap<&str, &str> {
+        let folder = format!("exercises/lesson{lesson}/src/");
+        let files = self.files.iter();
+        files
+            .filter_map(|(path, text)| Some((path.strip_prefix(&folder)?, text.as_str())))
+            .collect()
+    }
+
+    /// SHA-256 of all files.
+    pub fn digest(&self) -> String {
+        let files = self.files.iter();
+        digest(
+            files
+                .map(|(path, text)| (path.clone(), sha256(text.as_bytes())))
+                .collect(),
+        )
+    }
+
+    /// When it was packed, by the student's clock, in seconds since 1970.
+    pub fn packed(&self) -> Option<u64> {
+        late::instant(&self.about.packed).ok()
+    }
+
+    /// The archive: `submission.toml` and the files, without times, owners and modes of this machine.
+    pub fn to_archive(&self) -> Result<Vec<u8>> {
+        let gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
+        let mut tar = tar::Builder::new(gzip);
+        let about = (ABOUT.to_owned(), toml::to_string(&self.about)?);
+        for (path, text) in [(&about.0, &about.1)].into_iter().chain(&self.files) {
+            let mut head = tar::Header::new_ustar();
+            head.set_size(text.len() as u64);
+            head.set_mode(0o644);
+            head.set_mtime(0);
+            tar.append_data(&mut head, path, text.as_bytes())?;
+        }
+        Ok(tar.into_inner()?.finish()?)
+    }
+}
+
+/// Whether a path is `exercises/lessonNN/src/**.rs`, with the names that modules of a library can have.
+fn is_source(path: &str) -> bool {
+    let inside = path
+        .strip_prefix("exercises/lesson")
+        .and_then(|rest| rest.split_once("/src/"));
+    let plain = |part: &str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        !["", ".", ".."].contains(&part) && part.chars().all(plain)
+    };
+    inside.is_some_and(|(lesson, file)| {
+        let two_digits = lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
+        let library = file != "main.rs" && !file.starts_with("bin/");
+        two_digits && library && file.ends_with(".rs") && file.split('/').all(plain)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str = "exercises/lesson01/src/lib.rs";
+
+    /// Reads a folder with these files.
+    fn read(files: &[(&str, &[u8])]) -> Result<Submission, Rejected> {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        Submission::read(&[dir.path().to_owned()])
+    }
+
+    #[test]
+    fn archives_and_folders_are_read() {
+        let unpacked: [(&str, &[u8]); 3] = [
+            (ABOUT, b"packed = \"2026-11-20T22:00:00Z\""),
+            (SOURCE, b"// one"),
+            ("exercises/lesson02/src/a/b.rs", b""),
+        ];
+        let first = read(&unpacked).unwrap();
+        let archive = first.to_archive().unwrap();
+        let mut tar = Vec::new();
+        MultiGzDecoder::new(&*archive).read_to_end(&mut tar).unwrap();
+        for files in [
+            &[("submission (1).tar.gz", &*archive)][..],
+            &[
+                ("x/y/submission.tar.gz", &archive),
+                (".DS_Store", b""),
+                ("x/y/notes.txt", b""),
+            ],
+            &[("submission.tar", &tar)],
+            &unpacked.map(|(path, text)| (path, text)),
+        ] {
+            let one = read(files).unwrap();
+            assert_eq!(
+                (&one.files, &one.about, one.digest()),
+                (&first.files, &first.about, first.digest())
+            );
+            assert_eq!(one.packed(), late::instant("2026-11-20T22:00:00Z").ok());
+            assert_eq!(Vec::from_iter(one.lessons()), ["01", "02"]);
+            assert_eq!(Vec::from_iter(one.of_lesson("02")), [("a/b.rs", "")]);
+            assert_eq!(one.to_archive().unwrap(), archive);
+        }
+    }
+
+    #[test]
+    fn nothing_but_sources_is_taken() {
+        for path in [
+            "lessons/lesson01/src/lib.rs",
+            "ada/exercises/lesson01/src/lib.rs",
+            "exercises/lesson01/src/../x.rs",
+            "/exercises/lesson01/src/lib.rs",
+            "exercises//lesson01/src/lib.rs",
+            "exercises/lesson01/src//x.rs",
+            "exercises/lesson01/src/bin/x.rs",
+            "exercises/lesson01/src/main.rs",
+            "exercises/lesson01/src/x.txt",
+            "exercises/lesson01/build.rs",
+            "exercises/lesson1/src/x.rs",
+            "exercises/lesson01/src/li\u{0}b.rs",
+            "",
+        ] {
+            assert!(!is_source(path), "{path:?}");
+        }
+        let large = vec![b' '; FILE_BYTES as usize + 1];
+        let left_out = read(&[
+            (SOURCE, b""),
+            ("exercises/lesson01/src/large.rs", &large),
+            ("exercises/lesson01/src/odd.rs", b"\xff"),
+            ("exercises/lesson01/Cargo.toml", b""),
+            ("lessons/x", b""),
+        ]);
+        let left_out = Vec::from_iter(left_out.unwrap().left_out);
+        assert_eq!(left_out.len(), 3, "{left_out:?}");
+    }
+
+    #[test]
+    fn the_reason_says_what_to_do() {
+        let source = Submission {
+            files: [(SOURCE.to_owned(), "// a line\n".repeat(1000))].into(),
+            ..Submission::default()
+        };
+        let whole = source.to_archive().unwrap();
+        let names: Vec<String> = (0..=FILES)
+            .map(|i| format!("exercises/lesson01/src/m{i}.rs"))
+            .collect();
+        let many: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b""[..])).collect();
+        for (files, why) in [
+            (
+                &[("x.tar.gz", &whole[..whole.len() / 2])][..],
+                "could not be read",
+            ),
+            (&[("x.zip", b"PK\x03\x04")], "cargo course pack"),
+            (&[("a.txt", b""), ("b.txt", b"")], "it has 2 files and folders"),
+            (&[("a.tgz", b""), ("b.tgz", b"")], "it has 2 files and folders"),
+            (
+                &[("exercises/lesson01/lib.rs", b"")],
+                "exercises/lesson01/lib.rs: only",
+            ),
+            (&many, "more than 64 Rust files"),
+        ] {
+            let Rejected(_, text) = read(files).unwrap_err();
+            assert!(text.contains(why), "{text}");
+        }
+    }
 }

@@ -7,8 +7,8 @@ use std::{
 
 use anyhow::{Context, Result};
 use grader::grades::Course;
-
-use crate::submission::{digest, sha256};
+use sha2::{Digest, Sha256};
+use walkdir::WalkDir;
 
 /// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the versions
 /// of the dependencies and the `Cargo.toml` files of the exercises, but neither what students write nor build outputs.
@@ -16,59 +16,52 @@ use crate::submission::{digest, sha256};
 /// # Errors
 /// Returns an error if a file cannot be read.
 pub fn course(root: &Path) -> Result<Course> {
-    let files = [
+    let counted = [
         "Cargo.toml",
         "Cargo.lock",
-        "data/Cargo.toml",
-        "solutions/Cargo.toml",
-    ];
-    let mut paths = files.map(|file| root.join(file)).to_vec();
-    for folder in [
         "lessons",
+        "data/Cargo.toml",
         "data/src",
+        "solutions/Cargo.toml",
         "solutions/src",
         "tests/course",
         "tests/grader",
         "tests/kit",
-    ] {
-        walk(&root.join(folder), &mut paths)?;
-    }
-    let exercises = root.join("exercises");
-    for entry in fs::read_dir(&exercises).with_context(|| exercises.display().to_string())? {
-        let manifest = entry?.path().join("Cargo.toml");
-        if manifest.is_file() {
-            paths.push(manifest);
-        }
-    }
-    let mut files = Vec::new();
+    ];
+    let mut paths = counted
+        .map(|path| files(&root.join(path)))
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?
+        .concat();
+    let exercises = files(&root.join("exercises"))?;
+    paths.extend(exercises.into_iter().filter(|path| path.ends_with("Cargo.toml")));
+    let mut sums = Vec::new();
     for path in paths {
         let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        files.push((name(root, &path), sha256(&bytes)));
+        sums.push((name(root, &path), sha256(&bytes)));
     }
     Ok(Course {
         version: env!("CARGO_PKG_VERSION").into(),
-        digest: digest(files.iter().map(|(path, sum)| (&**path, &**sum))),
+        digest: digest(sums),
     })
 }
 
-/// Lists regular files below `folder`, without links, hidden files and build outputs.
-pub fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let entry = entry?;
-        let (kind, name) = (entry.file_type()?, entry.file_name());
-        let name = name.to_string_lossy();
+/// Lists `path` if it is a file, or else the files below it, without links, hidden files and build outputs.
+pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
+    let is_source = |entry: &walkdir::DirEntry| {
+        let name = entry.file_name().to_string_lossy();
         // Cargo's folder is beside a manifest; a module may be called `target` as well.
-        let built = name == "target" && folder.join("Cargo.toml").is_file();
-        if name.starts_with('.') || built || name == "__pycache__" {
-            continue;
-        }
-        if kind.is_dir() {
-            walk(&entry.path(), found)?;
-        } else if kind.is_file() {
-            found.push(entry.path());
+        let built = name == "target" && entry.path().with_file_name("Cargo.toml").is_file();
+        entry.depth() == 0 || !(name.starts_with('.') || built || name == "__pycache__")
+    };
+    let mut files = Vec::new();
+    for entry in WalkDir::new(path).into_iter().filter_entry(is_source) {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            files.push(entry.into_path());
         }
     }
-    Ok(())
+    Ok(files)
 }
 
 /// The path from the root, with `/` on every system.
@@ -78,20 +71,37 @@ pub fn name(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
+/// One digest of many files, given with their paths and their SHA-256, which does not depend on their order: the SHA-256 of
+/// the lines `SHA256  PATH`, sorted by path, in the format of `sha256sum`.
+pub fn digest(mut files: Vec<(String, String)>) -> String {
+    files.sort_unstable();
+    let lines = files.iter().map(|(path, sum)| format!("{sum}  {path}\n"));
+    sha256(lines.collect::<String>().as_bytes())
+}
+
+/// SHA-256 of `bytes`, in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// `bytes` in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn put(root: &Path, path: &str, text: &str) {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
     #[test]
     fn the_digest_changes_with_what_marks_depend_on_and_with_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let root = dir.path();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            course(dir.path())
+        };
         let counted = [
             "Cargo.toml",
             "Cargo.lock",
@@ -99,31 +109,29 @@ mod tests {
             "data/src/split/groups.rs",
             "lessons/lesson01/lesson.toml",
             "solutions/Cargo.toml",
-            "solutions/src/lib.rs",
             "solutions/src/target/mod.rs",
             "tests/course/src/main.rs",
             "tests/grader/src/lib.rs",
             "tests/kit/src/lib.rs",
             "exercises/lesson01/Cargo.toml",
         ];
-        for path in counted {
-            put(root, path, "one");
+        let first = counted
+            .map(|path| put(path, "one"))
+            .into_iter()
+            .next_back()
+            .unwrap()
+            .unwrap();
+        for path in [
+            "exercises/lesson01/src/lib.rs",
+            "solutions/target/debug/x",
+            "solutions/results/idtrees.md",
+            "lessons/.cache/x",
+        ] {
+            assert_eq!(put(path, "not counted").unwrap(), first, "{path}");
         }
-        let first = course(root).unwrap();
-        assert_eq!(first.digest.len(), 64);
-        put(root, "exercises/lesson01/src/lib.rs", "a student's");
-        put(root, "solutions/target/debug/x", "built");
-        put(root, "lessons/.cache/x", "hidden");
-        assert_eq!(course(root).unwrap(), first);
-        put(root, "solutions/results/idtrees.md", "text");
-        assert_eq!(course(root).unwrap(), first);
         for path in counted {
-            put(root, path, "two");
-            assert_ne!(course(root).unwrap(), first, "{path}");
-            put(root, path, "one");
+            assert_ne!(put(path, "two").unwrap(), first, "{path}");
+            assert_eq!(put(path, "one").unwrap(), first, "{path}");
         }
-        put(root, "lessons/lesson01/src/new.rs", "");
-        assert_ne!(course(root).unwrap(), first);
-        assert!(course(&root.join("nowhere")).is_err());
     }
 }

@@ -1,19 +1,17 @@
 //! `cargo course grade`: writes a `grade.json` for each submission. Students' code is compiled and run in a sandbox.
 
 #[cfg(target_os = "linux")]
-mod answer;
+mod bench;
 #[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
-mod caught;
+mod checks;
 #[cfg(target_os = "linux")]
 mod class;
 #[cfg(target_os = "linux")]
-mod linked;
+mod entries;
 #[cfg(target_os = "linux")]
-mod one;
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only grading calls it"))]
-mod part;
+mod linked;
 #[cfg(target_os = "linux")]
 mod printed;
 #[cfg(target_os = "linux")]
@@ -23,10 +21,6 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod seccomp;
 #[cfg(target_os = "linux")]
-mod sources;
-#[cfg(target_os = "linux")]
-mod submissions;
-#[cfg(target_os = "linux")]
 mod tree;
 
 use std::{
@@ -34,13 +28,12 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Result;
-use clap::{Args, ValueEnum};
+use anyhow::{Context, Result};
 
 use crate::late::{Policy, duration, instant};
 
 /// Options of `cargo course grade`.
-#[derive(Args)]
+#[derive(clap::Args)]
 #[command(after_help = "Examples:\n  cargo course grade handed-in --out graded\n  \
     cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10%/day --grace 15m\n\n\
     Exit codes: 0 all graded, 1 some not graded, 2 grading could not start.")]
@@ -69,18 +62,15 @@ pub struct Options {
     /// CSV of the students: names for the tables, times for lateness; see `cargo course marks --help`
     #[arg(long, value_name = "FILE.csv")]
     pub roster: Option<PathBuf>,
-    /// Source of the time of submission; if it says nothing, lateness is unknown, and nothing is deducted
-    #[arg(long, value_enum, default_value_t = Clock::Packed)]
-    pub clock: Clock,
     /// Seed of the checks' inputs [default: random, the same for all submissions of OUT]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// Submissions to grade in parallel [default: half of the CPU cores]
+    /// Submissions to grade in parallel [default: the number of CPU cores]
     #[arg(long)]
     pub jobs: Option<usize>,
     /// Grade only part I of N of the submissions and write no tables, as a task of a job array does
-    #[arg(long, value_name = "I/N")]
-    pub part: Option<part::Part>,
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub part: Option<(usize, usize)>,
     /// Parts of the sandbox without which nothing is graded: files, limits, network, processes, seccomp, user
     #[arg(long, value_delimiter = ',')]
     pub require: Vec<String>,
@@ -98,15 +88,13 @@ pub struct Options {
     pub seconds: u64,
 }
 
-/// Source of the time of submission.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum Clock {
-    /// Only the roster
-    Roster,
-    /// The roster, or the time that `cargo course pack` wrote: that of the student's clock
-    Packed,
-    /// The dates of the files, if nothing has unpacked or copied them since
-    File,
+/// Parses `2/5`: the second of five parts.
+fn part(text: &str) -> Result<(usize, usize)> {
+    let numbers = text
+        .split_once('/')
+        .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    let part = numbers.filter(|(index, count)| (1..=*count).contains(index));
+    part.with_context(|| format!("expected I/N with 1 ≤ I ≤ N, such as 2/5, not {text:?}"))
 }
 
 /// Grades the submissions. The exit code is 0 if all could be graded, 1 if some could not, 2 if grading could not start.

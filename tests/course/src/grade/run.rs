@@ -1,7 +1,7 @@
 //! Runs an untrusted program: reads the lines that it sends over the channel, and kills it at its deadline.
 
 use std::{
-    io::{BufRead, BufReader, ErrorKind, Read, Write},
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     os::{
         fd::OwnedFd,
         unix::{
@@ -11,7 +11,6 @@ use std::{
     },
     process::{Child, Command, Stdio},
     sync::{
-        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::SeqCst},
         mpsc,
     },
@@ -22,7 +21,7 @@ use std::{
 use anyhow::{Context, Result};
 
 /// Maximum numbers of bytes that are kept of its standard error, and read from the channel.
-const PRINTED: usize = 64 << 10;
+const PRINTED: u64 = 64 << 10;
 const RECEIVED: u64 = 4 << 20;
 
 /// Set when the user wants to stop: nothing more is started, and running programs are killed.
@@ -40,27 +39,26 @@ pub struct Ended {
 impl Ended {
     /// In words.
     pub fn how(&self, limit: u64) -> String {
+        let why = |signal| match signal {
+            libc::SIGABRT => ": a panic while panicking, no memory left, or an overflow of the stack",
+            libc::SIGSEGV => ": an overflow of the stack, or memory that is not its own",
+            libc::SIGKILL | libc::SIGXCPU => ": its limit of CPU time or memory",
+            _ => "",
+        };
         match self.code {
             None => format!("it did not end within {limit} s"),
-            Some(code) if code > 128 => match signal(code - 128) {
-                Some(name) => format!("it was terminated by {name}"),
-                None => format!("it was terminated by signal {}", code - 128),
-            },
+            Some(code) if code > 128 => {
+                let name = match code - 128 {
+                    libc::SIGABRT => "SIGABRT".to_owned(),
+                    libc::SIGSEGV => "SIGSEGV".to_owned(),
+                    libc::SIGKILL => "SIGKILL".to_owned(),
+                    other => format!("signal {other}"),
+                };
+                format!("it was terminated by {name}{}", why(code - 128))
+            }
             Some(code) => format!("it exited with code {code}"),
         }
     }
-}
-
-fn signal(number: i32) -> Option<&'static str> {
-    Some(match number {
-        libc::SIGABRT => "SIGABRT: a panic while panicking, no memory left, or an overflow of the stack",
-        libc::SIGSEGV => "SIGSEGV: an overflow of the stack, or memory that is not its own",
-        libc::SIGKILL => "SIGKILL: its limit of CPU time or memory",
-        libc::SIGXCPU => "SIGXCPU: its limit of CPU time",
-        libc::SIGXFSZ => "SIGXFSZ: its limit of file size",
-        libc::SIGSYS => "SIGSYS: a system call that it may not make",
-        _ => return None,
-    })
 }
 
 /// Runs `command` for at most `wall` seconds. Sends it the line `first`, and calls `heard` with each of its
@@ -76,49 +74,27 @@ pub fn run(mut command: Command, wall: u64, first: &str, mut heard: impl FnMut(&
         .with_context(|| format!("{} could not be started", command.get_program().display()))?;
     // It owns the other end of the socket: while it exists, reading would not reach the end.
     drop(command);
-    let errors = Printed::new(child.stderr.take());
+    let (send, errors) = mpsc::channel();
+    let stderr = child.stderr.take();
+    thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut stderr) = stderr {
+            let _ = stderr.by_ref().take(PRINTED).read_to_end(&mut kept);
+            let _ = send.send(kept);
+            let _ = io::copy(&mut stderr, &mut io::sink());
+        }
+    });
     let deadline = Instant::now() + Duration::from_secs(wall);
     let listened = listen(&ours, first, deadline, &mut heard);
     // A program that has closed the channel may still be running.
     let code = wait(&mut child, deadline);
     listened?;
-    let errors = errors.text();
-    Ok(Ended { code, errors })
-}
-
-/// The output of a process: all of it is read, and the beginning is kept.
-struct Printed {
-    kept: Arc<Mutex<Vec<u8>>>,
-    over: mpsc::Receiver<()>,
-}
-
-impl Printed {
-    fn new(from: Option<impl Read + Send + 'static>) -> Self {
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let (end, over) = mpsc::channel();
-        let into = kept.clone();
-        thread::spawn(move || {
-            let Some(mut from) = from else {
-                return;
-            };
-            let mut part = [0; 4096];
-            while let Ok(count @ 1..) = from.read(&mut part) {
-                let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
-                let free = PRINTED.saturating_sub(kept.len());
-                kept.extend_from_slice(&part[..count.min(free)]);
-            }
-            let _ = end.send(());
-        });
-        Self { kept, over }
-    }
-
-    /// The output of a process that has exited.
-    fn text(self) -> String {
-        // Without bubblewrap, a process that it started may still have the other end open.
-        let _ = self.over.recv_timeout(Duration::from_secs(1));
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).into_owned()
-    }
+    // Without bubblewrap, a process that it started may still have the other end open.
+    let errors = errors.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
+    Ok(Ended {
+        code,
+        errors: String::from_utf8_lossy(&errors).into_owned(),
+    })
 }
 
 fn listen(channel: &UnixStream, first: &str, deadline: Instant, heard: &mut impl FnMut(&str)) -> Result<()> {
@@ -142,22 +118,16 @@ fn listen(channel: &UnixStream, first: &str, deadline: Instant, heard: &mut impl
 
 /// Waits for the exit code; kills the process, and returns nothing, at the deadline.
 fn wait(child: &mut Child, deadline: Instant) -> Option<i32> {
-    let mut code = None;
     while Instant::now() < deadline && !STOP.load(SeqCst) {
         match child.try_wait() {
-            Ok(Some(status)) => {
-                code = status.code().or_else(|| status.signal().map(|s| 128 + s));
-                break;
-            }
+            Ok(Some(status)) => return status.code().or_else(|| Some(128 + status.signal()?)),
             Ok(None) => thread::sleep(Duration::from_millis(2)),
             Err(_) => break,
         }
     }
-    if code.is_none() {
-        // The group, for what runs without bubblewrap; bubblewrap takes all processes with it.
-        // SAFETY: the arguments are integers. The child is not reaped yet, so that no other group has its number.
-        unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
-        let _ = child.wait();
-    }
-    code
+    // The group, for what runs without bubblewrap; bubblewrap takes all processes with it.
+    // SAFETY: the arguments are integers. The child is not reaped yet, so that no other group has its number.
+    unsafe { libc::kill(-(child.id() as i32), libc::SIGKILL) };
+    let _ = child.wait();
+    None
 }

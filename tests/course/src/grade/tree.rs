@@ -2,76 +2,63 @@
 //! everything but the lessons is built.
 
 use std::{
-    fs,
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, Result};
 use grader::paths;
+use walkdir::WalkDir;
 
 use crate::{lessons, version};
 
 /// Folders and files that a workspace consists of.
-const FOLDERS: [&str; 5] = ["data", "exercises", "lessons", "solutions", "tests"];
-const FILES: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
+const SOURCES: [&str; 7] = [
+    "data",
+    "exercises",
+    "lessons",
+    "solutions",
+    "tests",
+    "Cargo.toml",
+    "Cargo.lock",
+];
 
 /// A copy of the course.
 pub struct Tree {
     folder: PathBuf,
 }
 
-/// How a file of a target folder is copied.
-enum Take {
-    /// As a hard link: compilers replace such files, and do not write into them.
-    Link,
-    Copy,
-    Leave,
-}
-
 impl Tree {
-    /// Copies the sources in `root` with the stubs of all lessons, and what is built in `target`.
-    pub fn copy_course(&self, root: &Path, target: &Path) -> Result<()> {
-        self.copy_sources(root)?;
+    /// Copies the sources in `root` with the stubs of all lessons, and what is built in `debug` with one of `hashes` in its
+    /// name.
+    pub fn of_course(folder: PathBuf, root: &Path, debug: &Path, hashes: &BTreeSet<String>) -> Result<Self> {
+        let tree = Self { folder };
+        tree.copy_sources(root)?;
         for lesson in lessons::all(root)? {
-            self.put_source(&lesson.manifest.lesson, [("lib.rs", lesson.stubs.as_str())])?;
+            tree.put_source(
+                &lesson.manifest.lesson,
+                &[("lib.rs", lesson.stubs.as_str())].into(),
+            )?;
         }
         for part in ["deps", "build", ".fingerprint"] {
-            let part = Path::new("debug").join(part);
-            mirror(&target.join(&part), &self.target().join(&part), &|path| {
-                let library = path
-                    .extension()
-                    .is_some_and(|e| e == "rlib" || e == "rmeta" || e == "so");
-                let program =
-                    path.extension().is_none() && path.parent().is_some_and(|p| p.ends_with("deps"));
-                match () {
-                    () if program || is_of_a_student(path) => Take::Leave,
-                    () if library => Take::Link,
-                    () => Take::Copy,
-                }
-            })?;
+            let needed = |name: &str| hash(name).is_some_and(|hash| hashes.contains(hash));
+            copy_built(&debug.join(part), &tree.target().join("debug").join(part), needed)?;
         }
-        Ok(())
-    }
-
-    /// A copy of `base`, without what was built of students' code.
-    pub fn of_tree(folder: PathBuf, base: &Self) -> Result<Self> {
-        let tree = Self::empty(folder)?;
-        tree.copy_sources(&base.course())?;
-        mirror(
-            &base.target(),
-            &tree.target(),
-            &|path| match is_of_a_student(path) {
-                true => Take::Leave,
-                false => Take::Link,
-            },
-        )?;
         Ok(tree)
     }
 
-    /// A tree without files.
-    pub fn empty(folder: PathBuf) -> Result<Self> {
+    /// A copy of this tree, without what was built of exercises.
+    pub fn copy(&self, folder: PathBuf) -> Result<Self> {
         let tree = Self { folder };
-        fs::create_dir_all(tree.target()).with_context(|| tree.target().display().to_string())?;
+        tree.copy_sources(&self.course())?;
+        for part in ["deps", "build", ".fingerprint"] {
+            let part = Path::new("debug").join(part);
+            copy_built(&self.target().join(&part), &tree.target().join(&part), |name| {
+                !links_exercise(name)
+            })?;
+        }
         Ok(tree)
     }
 
@@ -92,12 +79,10 @@ impl Tree {
 
     /// Copies the sources, with their times, by which cargo knows that they have not changed.
     fn copy_sources(&self, root: &Path) -> Result<()> {
-        let mut files: Vec<PathBuf> = FILES.iter().map(|name| root.join(name)).collect();
-        for folder in FOLDERS {
-            version::walk(&root.join(folder), &mut files)?;
-        }
-        for from in files {
-            copy(&from, &self.course().join(version::name(root, &from)))?;
+        for from in SOURCES.map(|name| version::files(&root.join(name))) {
+            for from in from? {
+                copy(&from, &self.course().join(version::name(root, &from)))?;
+            }
         }
         Ok(())
     }
@@ -106,30 +91,27 @@ impl Tree {
     /// have the answers. Cargo knows by the times that none has changed. What stays are the manifests and the programs of
     /// the checks, which are linked with each exercise.
     pub fn empty_sources(&self) -> Result<()> {
-        let mut files = Vec::new();
-        for folder in FOLDERS {
-            version::walk(&self.course().join(folder), &mut files)?;
-        }
-        for path in files {
-            let stays = path.ends_with("Cargo.toml") || path.ends_with("run/src/grade.rs");
-            if !stays {
-                empty(&path).with_context(|| format!("{} cannot be emptied", path.display()))?;
+        for path in version::files(&self.course())? {
+            let stays = ["Cargo.toml", "Cargo.lock", "run/src/grade.rs"];
+            if !stays.iter().any(|name| path.ends_with(name)) {
+                // The old file may be read-only.
+                let changed = fs::metadata(&path)?.modified()?;
+                fs::remove_file(&path)?;
+                File::create(&path)?.set_modified(changed)?;
             }
         }
         Ok(())
     }
 
     /// Replaces the sources of an exercise. Its package and its lesson are built again next time.
-    pub fn put_source<'a>(
-        &self,
-        lesson: &str,
-        files: impl IntoIterator<Item = (&'a str, &'a str)>,
-    ) -> Result<()> {
+    pub fn put_source(&self, lesson: &str, files: &BTreeMap<&str, &str>) -> Result<()> {
         let library = self.course().join(paths::exercises(lesson));
         let source = library.parent().context("the folder of lib.rs")?;
         let _ = fs::remove_dir_all(source);
         for (path, text) in files {
-            write(&source.join(path), text)?;
+            let path = source.join(path);
+            fs::create_dir_all(path.parent().unwrap_or(source))?;
+            fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
         for folder in ["debug/.fingerprint", "debug/incremental"] {
             for entry in fs::read_dir(self.target().join(folder)).into_iter().flatten() {
@@ -147,11 +129,16 @@ impl Tree {
     }
 }
 
-/// Whether a file in a target folder belongs to an exercise, or to a program that links it.
-fn is_of_a_student(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let numbered = |package: &str| {
-        let rest = name.strip_prefix(package);
+/// The hash in the name of what cargo builds: `libserde-cc3658a86fcc1348.rlib`, `serde-39ab11d9eb0225f8`.
+pub fn hash(name: &str) -> Option<&str> {
+    let hash = name.rsplit_once('-')?.1.get(..16)?;
+    hash.bytes().all(|b| b.is_ascii_hexdigit()).then_some(hash)
+}
+
+/// Whether a file or folder in a target folder belongs to an exercise, or to a program that links it.
+fn links_exercise(name: &str) -> bool {
+    let numbered = |package| {
+        let rest: Option<&str> = name.strip_prefix(package);
         rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     ["exercise", "libexercise", "grade", "lesson"]
@@ -160,52 +147,37 @@ fn is_of_a_student(path: &Path) -> bool {
         && !name.contains("-checks-")
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    path.parent()
-        .map_or(Ok(()), fs::create_dir_all)
-        .and_then(|()| fs::write(path, text))
-        .with_context(|| path.display().to_string())
-}
-
-/// Puts an empty file in the place of a file, with its time of change. The old one may be read-only.
-fn empty(path: &Path) -> std::io::Result<()> {
-    let changed = fs::metadata(path)?.modified()?;
-    fs::remove_file(path)?;
-    fs::File::create(path)?.set_modified(changed)
+/// Copies what is in `from` under names for which `needed` is true, if it exists. Libraries get a hard link: compilers replace
+/// such files, and do not write into them.
+fn copy_built(from: &Path, to: &Path, needed: impl Fn(&str) -> bool) -> Result<()> {
+    if !from.is_dir() {
+        return Ok(());
+    }
+    let is_needed =
+        |entry: &walkdir::DirEntry| entry.depth() != 1 || needed(&entry.file_name().to_string_lossy());
+    for entry in WalkDir::new(from).into_iter().filter_entry(is_needed) {
+        let entry = entry?;
+        let path = to.join(entry.path().strip_prefix(from)?);
+        let library = entry
+            .path()
+            .extension()
+            .is_some_and(|e| e == "rlib" || e == "rmeta" || e == "so");
+        if entry.file_type().is_dir() {
+            fs::create_dir_all(&path)?;
+        // Hard links do not work across file systems, and some have none.
+        } else if !library || fs::hard_link(entry.path(), &path).is_err() {
+            copy(entry.path(), &path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies a file with its time of change.
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    let all = || {
-        to.parent().map_or(Ok(()), fs::create_dir_all)?;
+    let all = || -> io::Result<()> {
+        fs::create_dir_all(to.parent().unwrap_or(to))?;
         fs::copy(from, to)?;
-        let changed = fs::metadata(from)?.modified()?;
-        fs::File::open(to)?.set_modified(changed)
+        File::open(to)?.set_modified(fs::metadata(from)?.modified()?)
     };
     all().with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))
-}
-
-/// Copies a folder; `take` decides on each file. A folder that does not exist is empty.
-fn mirror(from: &Path, to: &Path, take: &impl Fn(&Path) -> Take) -> Result<()> {
-    let Ok(entries) = fs::read_dir(from) else {
-        return Ok(());
-    };
-    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
-    for entry in entries {
-        let entry = entry.with_context(|| from.display().to_string())?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type()?.is_dir() {
-            if !matches!(take(&from), Take::Leave) {
-                mirror(&from, &to, take)?;
-            }
-            continue;
-        }
-        match take(&from) {
-            Take::Leave => {}
-            // Hard links do not work across file systems, and some have none.
-            Take::Link if fs::hard_link(&from, &to).is_ok() => {}
-            _ => copy(&from, &to)?,
-        }
-    }
-    Ok(())
 }

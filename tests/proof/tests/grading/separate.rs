@@ -45,46 +45,51 @@ fn load(out: &Path, name: &str) -> Grade {
     Grade::load(&out.join(name).join("grade.json")).unwrap()
 }
 
+/// Interrupts a run after the first line of progress that begins with `progress`; its exit code and its table.
+fn interrupted(mut command: Command, progress: &str) -> (Option<i32>, String) {
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().starts_with(progress)));
+    let id = running.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let stopped = running.wait_with_output().unwrap();
+    (stopped.status.code(), String::from_utf8(stopped.stdout).unwrap())
+}
+
 #[test]
-fn an_interrupt_costs_no_row() {
+fn an_interrupt_ends_the_run_and_costs_no_row() {
     in_the_run(|_| {
         let (_base, class, out) = folders();
         let endless = with_neuron("loop { std::hint::spin_loop() }");
         for (name, text) in [("anna", honest()), ("ben", endless), ("cem", honest())] {
             put(&class.join(name), SOURCE, text);
         }
-        let mut command = grade(&class, &out, &["--jobs", "1"]);
-        let mut running = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut progress = BufReader::new(running.stderr.take().unwrap()).lines();
-        assert!(progress.any(|line| line.unwrap().starts_with("1 of 3")));
-        let kill = Command::new("kill")
-            .args(["-INT", &running.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-        let rest: Vec<String> = progress.map(Result::unwrap).collect();
-        let stopped = running.wait_with_output().unwrap();
-        let table = String::from_utf8_lossy(&stopped.stdout);
-        assert_eq!(stopped.status.code(), Some(1), "{table}\n{rest:?}");
-        assert_eq!(table.matches("not yet").count(), 2, "{table}");
+        let grade = |more: &[&str]| grade(&class, &out, &[&["--jobs", "1"], more].concat());
+        let is_graded = |table: &str, name: &str| {
+            let row = table.lines().find(|line| line.starts_with(name));
+            !row.unwrap().contains("not yet")
+        };
+        // There is nothing to keep while the lesson is built.
+        let building = interrupted(grade(&[]), "building lesson 01");
+        assert_eq!(building, (Some(130), String::new()));
+        let (code, table) = interrupted(grade(&[]), "1 of 3");
+        let graded = ["anna", "ben", "cem"].map(|name| is_graded(&table, name));
+        assert_eq!((code, graded), (Some(1), [true, false, false]), "{table}");
         for name in ["ben", "cem"] {
             let grade = load(&out, name);
             assert_eq!(grade.status, Status::NotGraded);
             assert!(grade.reason.unwrap().contains("interrupted"));
         }
-        assert_eq!(
-            fs::read_to_string(out.join("marks.csv")).unwrap().lines().count(),
-            4
-        );
+        let marks = fs::read_to_string(out.join("marks.csv")).unwrap();
+        assert_eq!(marks.lines().count(), 4, "{marks}");
         put(&class.join("ben"), SOURCE, honest());
-        assert_eq!(code(&class, &out, &[]), Some(0));
-        assert_eq!(
-            ["anna", "ben", "cem"].map(|name| load(&out, name).points()),
-            [12; 3]
-        );
+        assert_eq!(grade(&[]).output().unwrap().status.code(), Some(0));
+        // The grades of the earlier run stay, but nobody is listed as graded who was not graded again.
+        let (code, table) = interrupted(grade(&["--again", "all"]), "1 of 3");
+        let graded = ["ben", "cem"].map(|name| is_graded(&table, name));
+        assert_eq!((code, graded), (Some(1), [false, false]), "{table}");
+        let points = ["anna", "ben", "cem"].map(|name| load(&out, name).points());
+        assert_eq!(points, [12; 3]);
     });
 }
 
@@ -97,18 +102,19 @@ fn a_second_run_grades_only_what_changed() {
         let grade = |more: &[&str]| assert_eq!(code(&submission, &out, more), Some(0), "{more:?}");
         put(&submission, SOURCE, honest());
         assert_eq!(code(&submission, &out, &["--require", "wings"]), Some(2));
-        grade(&["--clock", "file"]);
+        grade(&[]);
         let first = load();
         assert_eq!(first.points(), 12);
         let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
         // Nothing says when it was handed in, so nothing is deducted.
         grade(&due);
         assert!(load().origin.late_unknown.is_some() && load().late.is_none());
-        grade(&[&due[..], &["--clock", "file"]].concat());
+        put(&submission, "submission.toml", "packed = \"2026-01-01T00:00:01Z\"");
+        grade(&due);
         let late = load();
         assert_eq!(late.mark(), 0.0);
         // Nothing was run again: seconds and seed are those of the first run.
-        assert_eq!(Grade { late: None, ..late }, first);
+        assert_eq!((late.seconds, late.seed, &late.lessons), (first.seconds, first.seed, &first.lessons));
         put(&submission, SOURCE, with_neuron("-RIGHT"));
         grade(&[]);
         assert_eq!((load().points(), load().seed), (11, first.seed));
