@@ -171,15 +171,15 @@ impl Bench {
         grade.origin.student = entry.student.clone();
         grade.origin.late = entry.late;
         let read = caught(|| Ok(Submission::read(&entry.paths)));
-        let submission =
-            match read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string()))) {
-                Ok(submission) => submission,
-                Err(Rejected(status, why)) => {
-                    (grade.status, grade.reason) = (status, Some(why));
-                    self.save(&mut grade)?;
-                    return Ok((grade, None));
-                }
-            };
+        let read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
+        let submission = match read {
+            Ok(submission) => submission,
+            Err(Rejected(status, why)) => {
+                (grade.status, grade.reason) = (status, Some(why));
+                self.save(&mut grade)?;
+                return Ok((grade, None));
+            }
+        };
         grade.digest = submission.digest();
         grade.left_out = submission.left_out.iter().cloned().collect();
         grade.submitted = submission.packed();
@@ -192,32 +192,25 @@ impl Bench {
             self.save(&mut grade)?;
             return Ok((grade, None));
         }
-        // The saved grade, if nothing has changed. Of its lessons, those that are graded now: another run may have graded more.
-        let earlier = Grade::load(&self.out.join(&entry.name).join("grade.json"))
-            .ok()
-            .filter(|earlier| {
-                let graded = |lesson: &String| earlier.lessons.iter().any(|l| l.lesson == *lesson);
-                let same = (&earlier.digest, &earlier.course, earlier.seed)
-                    == (&grade.digest, &grade.course, grade.seed);
-                same && earlier.status == Status::Graded && lessons.iter().all(graded)
-            });
-        let again = self
-            .options
-            .again
-            .iter()
-            .any(|name| *name == entry.name || name == "all");
+        // The saved grade, if nothing has changed.
+        let earlier = Grade::load(&self.out.join(&entry.name).join("grade.json")).ok();
+        let earlier = earlier.filter(|earlier| {
+            let same = earlier.digest == grade.digest
+                && earlier.course == grade.course
+                && earlier.seed == grade.seed;
+            let graded = earlier.lessons.iter().map(|l| &l.lesson);
+            same && earlier.status == Status::Graded && graded.eq(&lessons)
+        });
+        let mut again = self.options.again.iter();
+        let again = again.any(|name| *name == entry.name || name == "all");
         grade.status = Status::NotGraded;
         grade.reason = Some("not yet graded, because grading was interrupted; the next run grades it".into());
         match earlier {
             // An interrupt does not cost the grade of an earlier run.
             Some(_) if again => Ok((grade, Some(submission))),
             Some(mut earlier) => {
-                earlier.lessons.retain(|l| lessons.contains(&l.lesson));
-                earlier
-                    .lessons
-                    .iter_mut()
-                    .flat_map(|l| &mut l.exercises)
-                    .for_each(|e| self.count(e));
+                let exercises = earlier.lessons.iter_mut().flat_map(|l| &mut l.exercises);
+                exercises.for_each(|exercise| self.count(exercise));
                 // The penalty for lateness may change without running the checks again.
                 (earlier.submitted, earlier.origin) = (grade.submitted, grade.origin);
                 self.save(&mut earlier)?;
@@ -273,10 +266,10 @@ impl Bench {
         tree.put_source(lesson, files)?;
         let program = tree.target().join(&ready.program);
         let _ = fs::remove_file(&program);
-        let built = self.toolchain.build(&self.sandbox, tree, lesson)?;
+        let built = self.toolchain.build(&self.sandbox, tree, lesson);
         // The next submission cannot include these files.
         tree.put_source(lesson, &[("lib.rs", "")].into())?;
-        if let Err(why) = built {
+        if let Err(why) = built? {
             return Ok(Err(format!("it does not compile:\n{why}")));
         }
         let changes = Linked::read(&program)?.beyond(&ready.linked);

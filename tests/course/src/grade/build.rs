@@ -195,28 +195,21 @@ fn messages(stdout: &[u8]) -> impl Iterator<Item = serde_json::Value> {
 /// The compiler's message, shortened, without the names of this machine's folders and without its command line.
 fn explain(errors: &str, course: &Path) -> String {
     let text = errors.replace(&format!("{}/", course.display()), "");
-    let killed = |line: &str| match line.split_once("process didn't exit successfully: ") {
-        Some((before, after)) => {
-            let how = after.rfind('(').map_or("", |at| &after[at..]);
-            format!("{before}the compiler reached its limit of CPU time, memory or nesting {how}")
+    let shown = |line: &str| match line.split_once("process didn't exit successfully: ") {
+        Some((before, command)) => {
+            let how = command.rfind('(').map_or("", |at| &command[at..]);
+            format!("{before}the compiler was stopped, perhaps at its limit of CPU time or memory {how}")
         }
         None => line.to_owned(),
     };
-    // A backtrace of the compiler follows this line.
-    let crashed = |line: &&str| !line.contains("rustc interrupted by SIGSEGV");
-    let lines: Vec<String> = text.lines().take_while(crashed).map(killed).collect();
-    let lines = if lines.is_empty() && !text.is_empty() {
-        "error: the code is nested too deeply for the compiler".to_owned()
-    } else {
-        lines.join("\n")
-    };
-    let letters: Vec<char> = lines.trim_end().chars().collect();
-    match letters.len() {
-        0..=3_000 => letters.iter().collect(),
-        count => letters[..1_500]
-            .iter()
-            .chain(&['\n', '…', '\n'])
-            .chain(&letters[count - 1_500..])
-            .collect(),
+    let text = text.lines().map(shown).collect::<Vec<_>>().join("\n");
+    let letters: Vec<char> = text.trim_end().chars().collect();
+    match letters.len().checked_sub(1_500) {
+        Some(end @ 1_500..) => format!(
+            "{}\n[…]\n{}",
+            letters[..1_500].iter().collect::<String>(),
+            letters[end..].iter().collect::<String>()
+        ),
+        _ => letters.iter().collect(),
     }
 }

@@ -39,25 +39,19 @@ pub struct Ended {
 impl Ended {
     /// In words.
     pub fn how(&self, limit: u64) -> String {
-        let why = |signal| match signal {
-            libc::SIGABRT => ": a panic while panicking, no memory left, or an overflow of the stack",
-            libc::SIGSEGV => ": an overflow of the stack, or memory that is not its own",
-            libc::SIGKILL | libc::SIGXCPU => ": its limit of CPU time or memory",
-            _ => "",
+        let code = match self.code {
+            None => return format!("it did not end within {limit} s"),
+            Some(code @ 0..=128) => return format!("it exited with code {code}"),
+            Some(code) => code,
         };
-        match self.code {
-            None => format!("it did not end within {limit} s"),
-            Some(code) if code > 128 => {
-                let name = match code - 128 {
-                    libc::SIGABRT => "SIGABRT".to_owned(),
-                    libc::SIGSEGV => "SIGSEGV".to_owned(),
-                    libc::SIGKILL => "SIGKILL".to_owned(),
-                    other => format!("signal {other}"),
-                };
-                format!("it was terminated by {name}{}", why(code - 128))
-            }
-            Some(code) => format!("it exited with code {code}"),
-        }
+        let signal = match code - 128 {
+            libc::SIGABRT => "SIGABRT: a panic while panicking, no memory left, or an overflow of the stack",
+            libc::SIGSEGV => "SIGSEGV: an overflow of the stack, or memory that is not its own",
+            libc::SIGKILL => "SIGKILL: its limit of CPU time or memory",
+            libc::SIGXCPU => "SIGXCPU: its limit of CPU time",
+            other => return format!("it was terminated by signal {other}"),
+        };
+        format!("it was terminated by {signal}")
     }
 }
 

@@ -14,23 +14,8 @@ use grader::grades;
 use super::{run, seccomp::write_filters};
 
 /// Parts of the system that programs need: libraries, the linker, the table of the dynamic loader.
-const SYSTEM: [&str; 8] = [
-    "/usr",
-    "/lib",
-    "/lib64",
-    "/lib32",
-    "/bin",
-    "/sbin",
-    "/etc/ld.so.cache",
-    "/etc/alternatives",
-];
-const DEVICES: [&str; 5] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/urandom",
-    "/dev/random",
-];
+const SYSTEM: &str = "/usr /lib /lib64 /lib32 /bin /sbin /etc/ld.so.cache /etc/alternatives";
+const DEVICES: &str = "/dev/null /dev/zero /dev/full /dev/urandom /dev/random";
 const ISOLATED: [&str; 4] = ["files", "network", "processes", "seccomp"];
 
 /// A script for `sh`: mounts the scratch folder, because bubblewrap cannot limit its inodes, and opens the descriptors
@@ -120,13 +105,10 @@ impl Sandbox {
             true => sandbox.report.active.push(name.into()),
             false => sandbox.report.missing.push(format!("{name}: {why}")),
         };
-        for name in ISOLATED {
-            note(
-                name,
-                !inside_container,
-                "left to the container, as --inside-container says",
-            );
-        }
+        let why = "left to the container, as --inside-container says";
+        ISOLATED
+            .iter()
+            .for_each(|name| note(name, !inside_container, why));
         note("limits", true, "");
         let why = match root {
             true => "only root exists here, so an answer can write to the memory of the checks through /proc",
@@ -188,19 +170,10 @@ impl Sandbox {
 
     /// The arguments of bubblewrap.
     fn bubblewrap(&self, program: &Program) -> Vec<String> {
-        let mut args: Vec<String> = [
-            "--unshare-ipc",
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-            "--die-with-parent",
-            "--new-session",
-            "--cap-drop",
-            "ALL",
-        ]
-        .map(str::to_owned)
-        .into();
+        let mut args = words(
+            "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try --die-with-parent \
+             --new-session --cap-drop ALL",
+        );
         let mut bind = |how: &str, path: &Path| {
             let above: Vec<&Path> = path
                 .ancestors()
@@ -209,34 +182,32 @@ impl Sandbox {
                 .collect();
             for folder in above.iter().rev() {
                 // Bubblewrap would create it for its own user only.
-                args.extend(["--perms", "0755", "--dir"].map(str::to_owned));
+                args.extend(words("--perms 0755 --dir"));
                 args.push(folder.display().to_string());
             }
             let path = path.display().to_string();
             args.extend([how.to_owned(), path.clone(), path]);
         };
-        SYSTEM
+        let system = words(SYSTEM);
+        system
             .iter()
             .for_each(|path| bind("--ro-bind-try", Path::new(path)));
-        DEVICES
+        words(DEVICES)
             .iter()
             .for_each(|path| bind("--dev-bind", Path::new(path)));
         program.read.iter().for_each(|path| bind("--ro-bind-try", path));
         program.write.iter().for_each(|path| bind("--bind", path));
         bind("--bind", program.scratch);
-        if program.answer {
-            args.extend(["--remount-ro", "/"].map(str::to_owned));
-            // No `/proc`: through it, safe code could write to the memory and to the descriptors of its process.
-            args.extend(["--add-seccomp-fd", "4", "--add-seccomp-fd", "5"].map(str::to_owned));
-            if self.own_user {
-                let kept = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"];
-                args.extend(
-                    kept.iter()
-                        .flat_map(|c| ["--cap-add".to_owned(), (*c).to_owned()]),
-                );
-            }
+        if !program.answer {
+            args.extend(words("--proc /proc"));
         } else {
-            args.extend(["--proc", "/proc"].map(str::to_owned));
+            // No `/proc`: through it, safe code could write to the memory and to the descriptors of its process.
+            args.extend(words("--remount-ro / --add-seccomp-fd 4 --add-seccomp-fd 5"));
+        }
+        if program.answer && self.own_user {
+            args.extend(words(
+                "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP",
+            ));
         }
         args.push("--".into());
         args
@@ -244,39 +215,38 @@ impl Sandbox {
 
     /// What runs inside: the program with its user, its limits and its environment.
     fn inner(&self, program: &Program) -> Vec<String> {
-        let limits = &program.limits;
+        let Limits {
+            cpu,
+            memory,
+            disk,
+            tasks,
+            ..
+        } = program.limits;
         let mut args = Vec::new();
         if program.answer && self.own_user {
             let user = unused_user();
-            args.extend([
-                "setpriv".into(),
-                format!("--reuid={user}"),
-                format!("--regid={user}"),
-            ]);
-            let nothing = [
-                "--clear-groups",
-                "--bounding-set=-all",
-                "--inh-caps=-all",
-                "--no-new-privs",
-            ];
-            args.extend(nothing.map(str::to_owned));
+            args.extend(words(&format!(
+                "setpriv --reuid={user} --regid={user} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs"
+            )));
         }
-        args.push("prlimit".into());
-        args.extend([
-            format!("--cpu={}", limits.cpu),
-            format!("--as={}", limits.memory << 20),
-            format!("--fsize={}", limits.disk << 20),
-        ]);
-        args.extend(["--nofile=256", "--core=0", "--memlock=0", "--msgqueue=0"].map(str::to_owned));
+        let (memory, disk) = (memory << 20, disk << 20);
+        args.extend(words(&format!(
+            "prlimit --cpu={cpu} --as={memory} --fsize={disk} --nofile=256 --core=0 --memlock=0 --msgqueue=0"
+        )));
         // The limit counts all processes of a user, so it requires a user without other processes.
         if self.bubblewrap || (program.answer && self.own_user) {
-            args.push(format!("--nproc={}", limits.tasks));
+            args.push(format!("--nproc={tasks}"));
         }
-        args.extend(["env", "-i"].map(str::to_owned));
+        args.extend(words("env -i"));
         args.extend(program.env.iter().map(|(name, value)| format!("{name}={value}")));
         args.extend(program.command.iter().cloned());
         args
     }
+}
+
+/// The arguments in a text without paths that could contain spaces.
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// The ID of a user that no machine has: another each time, because limits count by user.
