@@ -1,5 +1,5 @@
-//! Extracts a function with its comment and attributes from a Rust source that rustfmt has formatted: the function ends at
-//! the first `}` with the indentation of its first line.
+//! Extracts a function with its comment and attributes from a Rust source that rustfmt has formatted: the function ends
+//! at the first `}` with the indentation of its first line.
 
 use std::{collections::BTreeSet, ops::Range};
 

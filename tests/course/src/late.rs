@@ -74,8 +74,8 @@ pub fn rfc3339(seconds: u64) -> String {
         .map_or_else(|| "an unknown time".into(), |t| t.to_string())
 }
 
-/// The penalty of a submission, or nothing if it was in time. `due` is the last second in time; `due` and `submitted` are in
-/// seconds since 1970 UTC.
+/// The penalty of a submission, or nothing if it was in time. `due` is the last second in time; `due` and `submitted`
+/// are in seconds since 1970 UTC.
 fn late(policy: &Policy, due: u64, submitted: u64) -> Option<Late> {
     let seconds = submitted.saturating_sub(due);
     let percent = (policy.percent * seconds.div_ceil(policy.unit) as f64).min(policy.cap);

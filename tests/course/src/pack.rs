@@ -32,8 +32,8 @@ pub struct Options {
 
 /// Packs the exercises and prints a summary.
 ///
-/// # Errors
-/// Returns an error if a lesson does not exist, there is nothing or too much to pack, or a file cannot be read or written.
+/// # Errors Returns an error if a lesson does not exist, there is nothing or too much to pack, or a file cannot be read
+/// or written.
 pub fn run(root: &Path, lessons: &[Lesson], options: &Options) -> Result<()> {
     let out = &options.out;
     let name = out.file_name().unwrap_or_default().to_string_lossy();

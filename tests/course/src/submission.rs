@@ -1,5 +1,5 @@
-//! A submission: the sources of exercises, in the archive that `cargo course pack` writes, or in a folder. An archive is not
-//! trusted: sizes are counted while it is read, and nothing is unpacked.
+//! A submission: the sources of exercises, in the archive that `cargo course pack` writes, or in a folder. An archive
+//! is not trusted: sizes are counted while it is read, and nothing is unpacked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -89,7 +89,8 @@ pub fn stem(name: &str) -> Option<&str> {
 }
 
 impl Submission {
-    /// Reads the only archive or folder among `paths`. A folder without `exercises` may contain an archive or a folder, too.
+    /// Reads the only archive or folder among `paths`. A folder without `exercises` may contain an archive or a folder,
+    /// too.
     ///
     /// # Errors
     /// Returns why there is nothing to grade.
@@ -156,8 +157,8 @@ impl Submission {
         Ok(())
     }
 
-    /// Takes the files of an archive. Its first bytes say whether it is compressed: some browsers unpack `.tar.gz` to a tar of
-    /// the same name.
+    /// Takes the files of an archive. Its first bytes say whether it is compressed: some browsers unpack `.tar.gz` to a
+    /// tar of the same name.
     fn archive(&mut self, mut from: impl BufRead) -> Result<(), Rejected> {
         let tar: Box<dyn Read> = match from.fill_buf()? {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(from)),
@@ -380,28 +381,14 @@ mod tests {
 
     #[test]
     fn the_reason_says_what_to_do() {
-        let source = Submission {
-            files: [(SOURCE.to_owned(), "// a line\n".repeat(1000))].into(),
-            ..Submission::default()
-        };
-        let whole = source.to_archive().unwrap();
-        let names: Vec<String> = (0..=FILES)
-            .map(|i| format!("exercises/lesson01/src/m{i}.rs"))
-            .collect();
-        let many: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b""[..])).collect();
         for (files, why) in [
-            (
-                &[("x.tar.gz", &whole[..whole.len() / 2])][..],
-                "could not be read",
-            ),
-            (&[("x.zip", b"PK\x03\x04")], "cargo course pack"),
+            (&[("x.zip", &b"PK\x03\x04"[..])][..], "cargo course pack"),
             (&[("a.txt", b""), ("b.txt", b"")], "it has 2 files and folders"),
             (&[("a.tgz", b""), ("b.tgz", b"")], "it has 2 files and folders"),
             (
                 &[("exercises/lesson01/lib.rs", b"")],
                 "exercises/lesson01/lib.rs: only",
             ),
-            (&many, "more than 64 Rust files"),
         ] {
             let Rejected(_, text) = read(files).unwrap_err();
             assert!(text.contains(why), "{text}");

@@ -10,8 +10,9 @@ use grader::grades::Course;
 use sha2::{Digest, Sha256};
 use walkdir::WalkDir;
 
-/// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the versions
-/// of the dependencies and the `Cargo.toml` files of the exercises, but neither what students write nor build outputs.
+/// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the
+/// versions of the dependencies and the `Cargo.toml` files of the exercises, but neither what students write nor build
+/// outputs.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
@@ -71,8 +72,8 @@ pub fn name(root: &Path, path: &Path) -> String {
     parts.join("/")
 }
 
-/// One digest of many files, given with their paths and their SHA-256, which does not depend on their order: the SHA-256 of
-/// the lines `SHA256  PATH`, sorted by path, in the format of `sha256sum`.
+/// One digest of many files, given with their paths and their SHA-256, which does not depend on their order: the
+/// SHA-256 of the lines `SHA256  PATH`, sorted by path, in the format of `sha256sum`.
 pub fn digest(mut files: Vec<(String, String)>) -> String {
     files.sort_unstable();
     let lines = files.iter().map(|(path, sum)| format!("{sum}  {path}\n"));

@@ -47,7 +47,7 @@ pub struct Bench {
     manifests: BTreeMap<String, Manifest>,
     /// The lessons that can be graded.
     ready: BTreeMap<String, Ready>,
-    pub seed: u64,
+    seed: u64,
 }
 
 /// A lesson that can be graded.
@@ -61,7 +61,7 @@ struct Ready {
 
 impl Bench {
     /// Reads the lessons and the roster, and tests the sandbox. `work` is an empty folder.
-    pub fn new(root: &Path, out: &Path, work: &Path, options: Options) -> Result<Self> {
+    pub fn new(root: &Path, out: &Path, work: &Path, seed: u64, options: Options) -> Result<Self> {
         let roster = options.roster.as_deref().map(Roster::load).transpose()?;
         let lessons = lessons::all(root)?.into_iter().map(|l| l.manifest);
         let manifests: BTreeMap<String, Manifest> = lessons.map(|m| (m.lesson.clone(), m)).collect();
@@ -93,12 +93,13 @@ impl Bench {
             sandbox,
             manifests,
             ready: BTreeMap::new(),
-            seed: kept_seed(out, options.seed)?,
+            seed,
             options,
         })
     }
 
-    /// Copies the course into `count` trees in the folder `work`, builds the stubs of `lessons`, and lists their checks.
+    /// Copies the course into `count` trees in the folder `work`, builds the stubs of `lessons`, and lists their
+    /// checks.
     pub fn prepare(
         &mut self,
         root: &Path,
@@ -157,8 +158,8 @@ impl Bench {
         lessons
     }
 
-    /// The grade of a submission before its checks run, and the submission if they are to run. The grade is saved already, so that
-    /// each submission has a row in the tables even if grading is interrupted.
+    /// The grade of a submission before its checks run, and the submission if they are to run. The grade is saved
+    /// already, so that each submission has a row in the tables even if grading is interrupted.
     pub fn begin(&self, entry: &Entry) -> Result<(Grade, Option<Submission>)> {
         let mut grade = Grade {
             schema: SCHEMA,
@@ -278,7 +279,8 @@ impl Bench {
         }
         let mut words = Words::new();
         for names in ready.checks.values() {
-            // An answer that was written for the inputs of one seed fails with the second, which is computed from the first.
+            // An answer that was written for the inputs of one seed fails with the second, which is computed from the
+            // first.
             let second = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 1_000_000_007;
             for seed in [self.seed, second] {
                 let results = self.checks(tree, &program).run(names, seed)?;
@@ -328,8 +330,8 @@ impl Bench {
         }
     }
 
-    /// Counts the points of an exercise: all if each of its checks is right, else none. An exercise with a remark, because it calls
-    /// the solution, has no points if such calls are refused.
+    /// Counts the points of an exercise: all if each of its checks is right, else none. An exercise with a remark,
+    /// because it calls the solution, has no points if such calls are refused.
     fn count(&self, exercise: &mut ExerciseGrade) {
         let right = !exercise.checks.is_empty() && exercise.checks.iter().all(|c| c.word == "right");
         let refused = self.options.refuse_solution_calls && exercise.remark.is_some();
@@ -355,45 +357,4 @@ pub fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     // What a panic leaves half done is not used again: each submission begins with its own files.
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(anyhow!("the grader panicked, please report it")))
-}
-
-/// The seed of all submissions in a folder of grades: a later run uses it again, and so do parts that start together.
-fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
-    let path = out.join(".seed");
-    if let Some(seed) = given {
-        fs::write(&path, seed.to_string())?;
-        return Ok(seed);
-    }
-    // The first part wins: the file appears with its whole content, and is not replaced.
-    let new = tempfile::NamedTempFile::new_in(out)?;
-    fs::write(new.path(), grader::seed().to_string())?;
-    let _ = new.persist_noclobber(&path);
-    let seed = fs::read_to_string(&path)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    seed.with_context(|| {
-        format!(
-            "{} contains no seed: delete it, and grade all again",
-            path.display()
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_that_start_together_have_one_seed() {
-        let folder = tempfile::tempdir().unwrap();
-        let seeds: BTreeSet<u64> = std::thread::scope(|scope| {
-            let each = || kept_seed(folder.path(), None).unwrap();
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(each)).collect();
-            threads.into_iter().map(|t| t.join().unwrap()).collect()
-        });
-        assert_eq!(seeds.len(), 1, "{seeds:?}");
-        assert_eq!(kept_seed(folder.path(), Some(7)).unwrap(), 7);
-        assert_eq!(kept_seed(folder.path(), None).unwrap(), 7);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
 }

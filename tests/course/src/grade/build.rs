@@ -16,8 +16,8 @@ use super::{
 };
 
 /// Limits of a build. The compiler and the linker map much memory that they do not use. The limit of CPU time stops
-/// what compiles too slowly, so that it costs a class little; the wall time is longer, because the machine may be busy with
-/// other work.
+/// what compiles too slowly, so that it costs a class little; the wall time is longer, because the machine may be busy
+/// with other work.
 const LIMITS: Limits = Limits {
     wall: 240,
     cpu: 25,
@@ -55,9 +55,9 @@ impl Toolchain {
         })
     }
 
-    /// Builds the checks of `lessons`, without students' code, in the course's own target folder, from which they are copied:
-    /// the next call finds them. Returns the folder `target/debug`, and the hashes in the names of what is needed there. If
-    /// this fails, there are none: then the copy is built.
+    /// Builds the checks of `lessons`, without students' code, in the course's own target folder, from which they are
+    /// copied: the next call finds them. Returns the folder `target/debug`, and the hashes in the names of what is
+    /// needed there. If this fails, there are none: then the copy is built.
     pub fn build_checks(root: &Path, lessons: &[&str]) -> Result<(PathBuf, BTreeSet<String>)> {
         let out = crate::cargo::command()
             .args([
@@ -123,8 +123,8 @@ impl Toolchain {
         env
     }
 
-    /// Builds the stubs of `lessons`, outside of the sandbox: they contain no student's code. Returns the program of the
-    /// checks of each lesson, relative to the target folder.
+    /// Builds the stubs of `lessons`, outside of the sandbox: they contain no student's code. Returns the program of
+    /// the checks of each lesson, relative to the target folder.
     pub fn build_stubs(&self, tree: &Tree, lessons: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
         empty_folder(&tree.scratch())?;
         let command = self.cargo(lessons);

@@ -26,8 +26,8 @@ pub struct Checks<'a> {
 }
 
 impl Checks<'_> {
-    /// Runs `checks`, all of one exercise, under `seed`. A check that ends its process is wrong, and the next ones run in
-    /// another process; after one that does not end, the rest is not run.
+    /// Runs `checks`, all of one exercise, under `seed`. A check that ends its process is wrong, and the next ones run
+    /// in another process; after one that does not end, the rest is not run.
     pub fn run(&self, checks: &[String], seed: u64) -> Result<Words> {
         let mut words = Words::new();
         let mut left: Vec<&String> = checks.iter().collect();
@@ -95,8 +95,8 @@ impl Checks<'_> {
         Ok(names)
     }
 
-    /// Runs the program with `args`, which it reads from the channel so that an answer cannot see the names of the checks.
-    /// Calls `heard` with each line that has the secret word, which nobody can guess.
+    /// Runs the program with `args`, which it reads from the channel so that an answer cannot see the names of the
+    /// checks. Calls `heard` with each line that has the secret word, which nobody can guess.
     fn process(&self, args: &str, mut heard: impl FnMut(Line)) -> Result<run::Ended> {
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)

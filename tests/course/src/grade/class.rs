@@ -65,7 +65,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     .context("the handler of Ctrl-C could not be installed")?;
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
-    let mut bench = Bench::new(root, &out, &work, options)?;
+    let seed = kept_seed(&out, options.seed)?;
+    let mut bench = Bench::new(root, &out, &work, seed, options)?;
     let (mut grades, mut tasks) = (Vec::new(), Vec::new());
     for entry in all {
         let (grade, submission) = bench.begin(&entry)?;
@@ -93,12 +94,12 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     print!("{}", printed::text(&grades));
     println!(
         "\nseed {} · {} s · {}",
-        bench.seed,
+        seed,
         began.elapsed().as_secs(),
         out.display()
     );
     if !STOP.load(SeqCst) {
-        fs::remove_dir_all(&work)?;
+        let _ = fs::remove_dir_all(&work);
     }
     Ok(written.is_ok() && grades.iter().all(|grade| grade.status == Status::Graded))
 }
@@ -141,4 +142,45 @@ fn run(bench: &Bench, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
             );
         }
     });
+}
+
+/// The seed of all submissions in a folder of grades: a later run uses it again, and so do parts that start together.
+fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
+    let path = out.join(".seed");
+    if let Some(seed) = given {
+        fs::write(&path, seed.to_string())?;
+        return Ok(seed);
+    }
+    // The first part wins: the file appears with its whole content, and is not replaced.
+    let new = tempfile::NamedTempFile::new_in(out)?;
+    fs::write(new.path(), grader::seed().to_string())?;
+    let _ = new.persist_noclobber(&path);
+    let seed = fs::read_to_string(&path)
+        .ok()
+        .and_then(|text| text.trim().parse().ok());
+    seed.with_context(|| {
+        format!(
+            "{} contains no seed: delete it, and grade all again",
+            path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_start_together_have_one_seed() {
+        let folder = tempfile::tempdir().unwrap();
+        let seeds: BTreeSet<u64> = std::thread::scope(|scope| {
+            let each = || kept_seed(folder.path(), None).unwrap();
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(each)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert_eq!(seeds.len(), 1, "{seeds:?}");
+        assert_eq!(kept_seed(folder.path(), Some(7)).unwrap(), 7);
+        assert_eq!(kept_seed(folder.path(), None).unwrap(), 7);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

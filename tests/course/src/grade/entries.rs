@@ -26,8 +26,8 @@ pub struct Entry {
     pub late: bool,
 }
 
-/// All submissions that the arguments name: archives, folders with `exercises`, and folders of these. The second list names each
-/// entry of a folder that is not a submission. `out` is not one, wherever it is.
+/// All submissions that the arguments name: archives, folders with `exercises`, and folders of these. The second list
+/// names each entry of a folder that is not a submission. `out` is not one, wherever it is.
 ///
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
@@ -126,8 +126,9 @@ fn moodle(name: &str) -> Option<Entry> {
     Some(one)
 }
 
-/// Canvas' `exampleanna_LATE_3101_778_submission.tar.gz` (`lib/content_zipper.rb`): the name for sorting without any sign, `LATE`,
-/// the number of the user, that of the file, the student's name of it. Returns the number of the file, too.
+/// Canvas' `exampleanna_LATE_3101_778_submission.tar.gz` (`lib/content_zipper.rb`): the name for sorting without any
+/// sign, `LATE`, the number of the user, that of the file, the student's name of it. Returns the number of the file,
+/// too.
 fn canvas(name: &str) -> Option<(Entry, u64)> {
     let mut parts = name.splitn(6, '_').peekable();
     let person = parts.next().filter(|p| !p.is_empty() && p.to_lowercase() == *p)?;
@@ -148,7 +149,8 @@ fn canvas(name: &str) -> Option<(Entry, u64)> {
     Some((one, file))
 }
 
-/// Gives each submission a unique name, which can be the name of a folder, also where upper and lower case are the same.
+/// Gives each submission a unique name, which can be the name of a folder, also where upper and lower case are the
+/// same.
 fn distinguish(all: &mut [Entry]) {
     let mut used = BTreeSet::new();
     for one in all {

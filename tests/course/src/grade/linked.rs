@@ -1,6 +1,6 @@
 //! What a student's code may not add to the program of the checks: functions that replace those of the system's
-//! libraries, and code that runs before `main`. Both could change verdicts. No source without `unsafe` can add them, as far
-//! as is known; this is a second lock.
+//! libraries, and code that runs before `main`. Both could change verdicts. No source without `unsafe` can add them, as
+//! far as is known; this is a second lock.
 
 use std::{collections::BTreeSet, fs, path::Path};
 

@@ -97,7 +97,8 @@ fn part(text: &str) -> Result<(usize, usize)> {
     part.with_context(|| format!("expected I/N with 1 ≤ I ≤ N, such as 2/5, not {text:?}"))
 }
 
-/// Grades the submissions. The exit code is 0 if all could be graded, 1 if some could not, 2 if grading could not start.
+/// Grades the submissions. The exit code is 0 if all could be graded, 1 if some could not, 2 if grading could not
+/// start.
 pub fn run(root: &Path, options: Options) -> ExitCode {
     match grade(root, options) {
         Ok(true) => ExitCode::SUCCESS,

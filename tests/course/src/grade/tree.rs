@@ -1,5 +1,5 @@
-//! Copies of the course in which submissions are built: the sources as they were handed out, and a target folder in which
-//! everything but the lessons is built.
+//! Copies of the course in which submissions are built: the sources as they were handed out, and a target folder in
+//! which everything but the lessons is built.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -31,8 +31,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Copies the sources in `root` with the stubs of all lessons, and what is built in `debug` with one of `hashes` in its
-    /// name.
+    /// Copies the sources in `root` with the stubs of all lessons, and what is built in `debug` with one of `hashes` in
+    /// its name.
     pub fn of_course(folder: PathBuf, root: &Path, debug: &Path, hashes: &BTreeSet<String>) -> Result<Self> {
         let tree = Self { folder };
         tree.copy_sources(root)?;
@@ -87,9 +87,9 @@ impl Tree {
         Ok(())
     }
 
-    /// Empties every source that is not compiled again, after the stubs were built: a submission could include it, and some
-    /// have the answers. Cargo knows by the times that none has changed. What stays are the manifests and the programs of
-    /// the checks, which are linked with each exercise.
+    /// Empties every source that is not compiled again, after the stubs were built: a submission could include it, and
+    /// some have the answers. Cargo knows by the times that none has changed. What stays are the manifests and the
+    /// programs of the checks, which are linked with each exercise.
     pub fn empty_sources(&self) -> Result<()> {
         for path in version::files(&self.course())? {
             let stays = ["Cargo.toml", "Cargo.lock", "run/src/grade.rs"];
@@ -147,8 +147,8 @@ fn links_exercise(name: &str) -> bool {
         && !name.contains("-checks-")
 }
 
-/// Copies what is in `from` under names for which `needed` is true, if it exists. Libraries get a hard link: compilers replace
-/// such files, and do not write into them.
+/// Copies what is in `from` under names for which `needed` is true, if it exists. Libraries get a hard link: compilers
+/// replace such files, and do not write into them.
 fn copy_built(from: &Path, to: &Path, needed: impl Fn(&str) -> bool) -> Result<()> {
     if !from.is_dir() {
         return Ok(());
