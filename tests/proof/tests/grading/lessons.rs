@@ -48,8 +48,14 @@ fn with_mistake(facts: &Facts, number: u8) -> Vec<(&'static str, String)> {
     let lesson = fs::read_to_string(lesson).unwrap();
     // Imports and types alone: the rest of the lesson's file is of its checks.
     let (head, _) = lesson.split_once("grader::contract!").unwrap();
-    let is_kept = |line: &str| ["use ", "type ", "pub type "].iter().any(|start| line.starts_with(start));
-    let types = head.split_inclusive(";\n").filter(|item| item.lines().any(is_kept) && !item.contains("grader"));
+    let is_kept = |line: &str| {
+        ["use ", "type ", "pub type "]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    let types = head
+        .split_inclusive(";\n")
+        .filter(|item| item.lines().any(is_kept) && !item.contains("grader"));
     let types: String = types.collect();
     let library = format!("#![allow(warnings)]\nmod answers;\npub use answers::*;\n{types}");
     vec![

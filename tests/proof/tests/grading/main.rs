@@ -262,7 +262,10 @@ fn every_submission_has_a_row_in_every_table() {
         };
         let [marks, canvas] = sheets.each_ref().map(row);
         let start = format!("{name},,,,,not graded,,,");
-        assert!(marks.starts_with(&start) && marks.contains("did not start"), "{marks}");
+        assert!(
+            marks.starts_with(&start) && marks.contains("did not start"),
+            "{marks}"
+        );
         assert_eq!(canvas, format!("{name},,{name},,,"));
         assert!(!run.read(&format!("{name}/results.json")).contains("\"score\""));
     });

@@ -47,11 +47,21 @@ fn load(out: &Path, name: &str) -> Grade {
 
 /// Interrupts a run after the first line of progress that begins with `progress`; its exit code and its table.
 fn interrupted(mut command: Command, progress: &str) -> (Option<i32>, String) {
-    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut running = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(running.stderr.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap().starts_with(progress)));
     let id = running.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
     let stopped = running.wait_with_output().unwrap();
     (stopped.status.code(), String::from_utf8(stopped.stdout).unwrap())
 }
@@ -109,12 +119,19 @@ fn a_second_run_grades_only_what_changed() {
         // Nothing says when it was handed in, so nothing is deducted.
         grade(&due);
         assert!(load().origin.late_unknown.is_some() && load().late.is_none());
-        put(&submission, "submission.toml", "packed = \"2026-01-01T00:00:01Z\"");
+        put(
+            &submission,
+            "submission.toml",
+            "packed = \"2026-01-01T00:00:01Z\"",
+        );
         grade(&due);
         let late = load();
         assert_eq!(late.mark(), 0.0);
         // Nothing was run again: seconds and seed are those of the first run.
-        assert_eq!((late.seconds, late.seed, &late.lessons), (first.seconds, first.seed, &first.lessons));
+        assert_eq!(
+            (late.seconds, late.seed, &late.lessons),
+            (first.seconds, first.seed, &first.lessons)
+        );
         put(&submission, SOURCE, with_neuron("-RIGHT"));
         grade(&[]);
         assert_eq!((load().points(), load().seed), (11, first.seed));
