@@ -168,7 +168,8 @@ impl Slurm {
 impl Drop for Slurm {
     fn drop(&mut self) {
         // After a failure, jobs may still run: they end before the daemons that would end them.
-        self.output("scancel", &["--state=PENDING,RUNNING"]);
+        let user = successful(Command::new("id").arg("-un"));
+        self.output("scancel", &["--user", &user]);
         let start = Instant::now();
         while !self.output("squeue", &["-h"]).is_empty() && start.elapsed().as_secs() < 30 {
             sleep(Duration::from_millis(100));
