@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     }
     by errors {
         passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
-            |d| vec![(drawn(d, 2, 4), "reduce_scatter")];
+            |d| vec![(drawn(d, 2, 4), "")];
     }
 };
 

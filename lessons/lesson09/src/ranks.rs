@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 pub use canopy::parallel::Link;
 use grader::{Draw, Facts, Verdict, given};
 pub use kit::End;
-use kit::{Call, Operation, Ran, broken, on_ranks};
+use kit::{Call, Failed, Operation, Ran, broken, on_ranks};
 
 use crate::{Lesson09, REFERENCE};
 
@@ -78,14 +78,24 @@ fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
         .cause(cause)
 }
 
-/// Tests that an answer returns the error of a call: of `fails`, or, on several ranks, of the first collective.
+/// Tests that rank 0 returns an error if a call does: on one rank `fails`; on two a collective, because rank 1 is missing,
+/// or because it has ended with the error of its own call `fails`.
 pub fn errors<I: OnRanks>(answer: &Lesson09, (input, fails): (I, &'static str)) -> Verdict {
-    let case = given(format!("{fails} returns an error, {}", text(0, &input)));
-    let is_error = if input.world() == 1 {
-        let work = (*answer, input);
-        on_ranks(1, move |end| work.1.run(&work.0, end, fails)).ranks[0].is_err()
+    let (answer, last) = (*answer, input.world() - 1);
+    let why = if fails.is_empty() {
+        "rank 1 is missing".to_owned()
     } else {
-        input.run(answer, &broken(), fails).is_err()
+        format!("{fails} returns an error on rank {last}")
     };
-    case.require("result", is_error, "Ok")
+    let case = given(format!("{why}, {}", text(0, &input)));
+    let is_error = if fails.is_empty() {
+        input.run(&answer, &broken(), fails).is_err()
+    } else {
+        let ran = on_ranks(input.world(), move |end| {
+            let answer = if end.rank() == 0 { &answer } else { &REFERENCE };
+            input.run(answer, end, if end.rank() == last { fails } else { "" })
+        });
+        matches!(ran.ranks[0], Err(Failed::Message(_) | Failed::Error(_)))
+    };
+    case.require("result", is_error, "no error")
 }
