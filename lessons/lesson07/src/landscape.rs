@@ -20,7 +20,7 @@ struct Look {
 
 fn look(d: &mut Draw, alphas: &[f64]) -> Look {
     let mut weights = numbers(d, [1.0, 4.0, 0.25]);
-    // Compared bit by bit with a grid computed again.
+    // −0 becomes 0 if α·d is added and subtracted again.
     (weights[0][11], weights[1][4]) = (-0.0, -0.0);
     Look {
         weights,

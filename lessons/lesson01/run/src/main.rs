@@ -1,4 +1,4 @@
-//! The experiment of lesson 01: your optimizer steps and canopy's optimizers minimise the same function.
+//! The experiment of lesson 01: your optimizer steps and L-BFGS minimise the same function.
 //!
 //! `cargo run -p lesson01` prints the table and writes two plots to `runs/lesson01`. `-- --reference` uses canopy's functions
 //! instead of yours, `-- --out FOLDER` another folder, `-- --json` prints JSON.

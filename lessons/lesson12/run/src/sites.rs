@@ -12,6 +12,7 @@ use lesson12::Lesson12;
 const SITES: usize = 1000;
 const TREES: usize = 60_000;
 const BATCH: usize = 30;
+
 /// The effects of the sites, and trees: site and target. Site i has a share of the trees that is proportional to
 /// 1/(i + 1). Sites differ by 1, and the trees of a site by 1.
 fn draw(seed: u64) -> (Vec<f64>, Vec<(u32, f32)>) {
