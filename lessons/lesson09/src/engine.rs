@@ -6,7 +6,7 @@ use grader::{Check, Draw, Facts, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{Lesson09, REFERENCE, answers, ranks::*};
 
-/// A loss scale that tells by its value how often it was updated, and with what. It may fail.
+/// A loss scale whose value shows how often it was updated, and with what. It may fail.
 struct Scale(f64, bool);
 
 impl LossScale for Scale {

@@ -56,7 +56,7 @@ fn facts(lesson: &Lesson12, tensors: &[Named], dtype: DType, gradients: bool) ->
         Var::from_tensor(&tensor.to_dtype(dtype)?)
     };
     let vars = tensors.iter().map(var).collect::<Result<Vec<_>>>()?;
-    // The f64 of the expected numbers stands for f32.
+    // Expected numbers are computed in f64, and compared with f32.
     let seen = |tensor: &Tensor| -> Result<Values> {
         let seen = values(tensor)?;
         let dtype = if dtype == DType::F64 { "f32" } else { seen.dtype };
