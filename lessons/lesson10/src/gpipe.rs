@@ -32,6 +32,6 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.3" gpipe_order;
     2 "This is the order of 1F1B.";
     3 "The backward passes are in descending order; here they ascend.";
     4 "The micro-batches are counted from 1; the first is 0.";
-    5 "The last micro-batch is left out.";
+    5 "A micro-batch is left out: the first is 0, the last is m − 1.";
     6 "The backward passes are missing.";
 };
