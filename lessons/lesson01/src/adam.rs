@@ -49,7 +49,8 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
         stores_both_means: "these keep m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
-        counts_the_steps: "t counts the steps from 1", "Count each call once in `state.step`, continue from its value, and update parameters of any shape." => |d| {
+        counts_the_steps: "t counts the steps from 1",
+            "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once, correct in f64." => |d| {
             let (count, before, config) = (d.whole(2, 6), d.whole(5, 40) as u64, drawn(d));
             vec![
                 Steps::new(d, &SHAPES, &vec![0.1; count]),
