@@ -88,6 +88,7 @@ impl Layers {
             difference(&output, &whole.output)?,
             difference(&of_first.x, &whole.grads[0].x)?,
             difference(&of_first.weight, &part(&whole.grads[0].weight, 0)?)?,
+            difference(&of_second.weight, &part(&whole.grads[1].weight, 1)?)?,
         ];
         Ok(Part {
             parameters: first.elem_count() + bias.elem_count() + second.elem_count() + SHAPE[3],
