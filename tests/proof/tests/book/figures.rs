@@ -54,5 +54,5 @@ fn text_of_figures_has_11_pixels_on_a_phone() {
             }
         }
     }
-    assert!(seen > 30, "only {seen} figures were found");
+    assert!(seen > 20, "only {seen} figures were found");
 }
