@@ -33,7 +33,7 @@ mod manifest;
 mod matrix;
 pub mod paths;
 pub mod progress;
-pub mod prove;
+mod prove;
 mod rows;
 mod run;
 mod solution_call;

@@ -164,7 +164,8 @@ fn differences(got: &Values, expected: &Values, scale: f64) -> Vec<String> {
     };
     let (count, all, index) = (wrong.len(), expected.numbers.len(), expected.index(first));
     let mut lines = if expected.shape.is_empty() {
-        compared(number(expected.numbers[0]), number(got.numbers[0]))
+        let [of_expected, of_got] = apart([expected.numbers[0], got.numbers[0]]);
+        compared(of_expected, of_got)
     } else {
         let mut lines = around(got, expected, first);
         lines.push(format!("first at  {index}; {count} of {all} differ"));
@@ -190,6 +191,15 @@ fn differences(got: &Values, expected: &Values, scale: f64) -> Vec<String> {
     lines
 }
 
+/// Two numbers that differ, with all their digits if they look the same with seven.
+fn apart(both: [f64; 2]) -> [String; 2] {
+    let short = both.map(number);
+    if short[0] == short[1] {
+        return both.map(|x| format!("{x:e}"));
+    }
+    short
+}
+
 /// Expected above got, in columns, from two numbers before the first difference.
 fn around(got: &Values, expected: &Values, first: usize) -> Vec<String> {
     let width = |cells: &[String; 4]| cells.iter().map(|c| c.chars().count()).max().unwrap_or(0);
@@ -198,13 +208,14 @@ fn around(got: &Values, expected: &Values, first: usize) -> Vec<String> {
     let mut columns = vec![["at      ", "expected", "got     ", ""].map(String::from)];
     columns.extend((from > 0).then(|| dots.clone()));
     for i in from..expected.numbers.len() {
-        let [of_expected, of_got] = [expected, got].map(|values| number(values.numbers[i]));
+        let both = [expected.numbers[i], got.numbers[i]];
+        let [of_expected, of_got] = if i == first { apart(both) } else { both.map(number) };
         let mut cells = [expected.index(i), of_expected, of_got, String::new()];
         if i == first {
             cells[3] = "^".repeat(width(&cells));
         }
         columns.push(cells);
-        if columns.iter().map(|c| width(c) + 2).sum::<usize>() > 62 {
+        if i > first && columns.iter().map(|c| width(c) + 2).sum::<usize>() > 62 {
             columns.pop();
             columns.push(dots);
             break;
@@ -245,6 +256,10 @@ mod tests {
         assert_eq!(
             lines(given("x").close("loss", f32::NAN, 0.5f32)),
             "expected  0.5\ngot       NaN\nerror     not finite; allowed 1e-5"
+        );
+        assert_eq!(
+            lines(given("x").close("loss", f64::from(0.1f32), 0.1)),
+            "expected  1e-1\ngot       1.0000000149011612e-1\nerror     1.5e-9; allowed 1e-10"
         );
     }
 
