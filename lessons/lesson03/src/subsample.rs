@@ -45,7 +45,7 @@ fn distinct(answer: &Lesson03, input: Input) -> Verdict {
             .values("number of indices", got.len())
             .values("different points", BTreeSet::from_iter(points).len())
             .text("whether a second call is the same", (got == again).to_string())
-            .cause("Create the generator in each call, from `seed`.")
+            .cause("Create the generator in each call, from `seed`; the order of a hash set is another one each time.")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
