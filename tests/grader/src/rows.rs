@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 
 use crate::{
     Case, Draw, Finding, Values, Verdict, Wrong, draw,
-    verdict::{ERROR, compared},
+    verdict::{DTYPE, ERROR, compared},
 };
 
 /// The checks of an exercise. A row has its name, words of the contract that promise the property, the cause that a student
@@ -123,7 +123,8 @@ impl Case {
             let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got, _)| got);
             let mut verdict = self.same_fact(&what, got, expected);
             if let Err(Finding::Wrong(wrong)) = &mut verdict {
-                wrong.cause = cause;
+                // Of numbers of another dtype, that is all that is known.
+                wrong.cause = cause.filter(|_| wrong.general != Some(DTYPE));
             }
             verdict?;
         }
@@ -223,5 +224,20 @@ mod tests {
         );
         assert!(given("x").same(of(Err("no")), of(Err("never"))).is_ok());
         assert!(lines(of(Ok(2.0)), of(Ok(1.0))).starts_with("expected  1\n"));
+    }
+
+    #[test]
+    fn the_cause_of_a_fact_does_not_explain_another_dtype() {
+        let facts = |values: Values| {
+            Facts::default()
+                .values("mask", values)
+                .cause("It ends too early.")
+        };
+        let cause = |got: Values| match given("x").same(facts(got), facts(1.0f32.into())) {
+            Err(Finding::Wrong(wrong)) => wrong.cause,
+            other => panic!("expected a wrong answer, got {other:?}"),
+        };
+        assert_eq!(cause(0.0f32.into()), Some("It ends too early."));
+        assert_eq!(cause(1.0f64.into()), None);
     }
 }
