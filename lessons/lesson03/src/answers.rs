@@ -133,7 +133,7 @@ pub fn length_buckets<const M: u8>(lengths: List, order: List, bounds: List, siz
             batches.push(std::mem::take(&mut filling[b]));
         }
     }
-    batches.extend(filling.into_iter().filter(|bucket| !bucket.is_empty()));
+    batches.extend(filling.into_iter().filter(|bucket| M == 4 || !bucket.is_empty()));
     batches
 }
 

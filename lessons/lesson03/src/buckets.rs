@@ -65,4 +65,5 @@ pub const MISTAKES: &[Mistake<Lesson03>] = mistakes! { "3.4" length_buckets;
     1 "The records are sorted by length first: visit them in the order of the epoch.";
     2 "A record longer than all bounds is lost: it goes into an additional last bucket.";
     3 "Records longer than all bounds share the bucket of the last bound: they need an additional one.";
+    4 "A bucket that is empty at the end becomes a batch without records: leave it out.";
 };

@@ -37,7 +37,7 @@ fn batch(answer: &Lesson03, clouds: Vec<Cloud>) -> Verdict {
                 .values("points", points)
                 .cause("Cloud i begins at point i·longest, with its points unchanged and in order; the rest of its row is 0.")
                 .values("mask", mask)
-                .cause("The mask, of f32, is 1 for the first `cloud.len()` points, whatever their coordinates are, and then 0.")
+                .cause("The mask is 1 for the first `cloud.len()` points, whatever their coordinates are, and then 0.")
         })
     };
     case.same(facts(answer), facts(&REFERENCE))
