@@ -37,8 +37,8 @@ pub struct Wrong {
 }
 
 pub(crate) const ERROR: &str = "An error is returned where a value is expected: its message says why.";
-const SHAPE: &str = "The numbers have another shape than the contract asks for.";
-pub(crate) const DTYPE: &str = "The numbers have another dtype than the contract asks for.";
+const SHAPE: &str = "The numbers have another shape than the contract requires.";
+pub(crate) const DTYPE: &str = "The numbers have another dtype than the contract requires.";
 
 impl<E: std::error::Error> From<E> for Finding {
     /// An error that the student's function returned.

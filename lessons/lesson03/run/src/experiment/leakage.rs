@@ -112,6 +112,6 @@ fn trained(
     }
     let (points, labels) = batch(scans, test)?;
     let logits = learner.model.forward(&points, &Pass::eval())?.logits;
-    let hits = logits.argmax(1)?.eq(&labels)?.to_dtype(DType::F64)?;
-    Ok(hits.mean_all()?.to_scalar()?)
+    let correct = logits.argmax(1)?.eq(&labels)?.to_dtype(DType::F64)?;
+    Ok(correct.mean_all()?.to_scalar()?)
 }
