@@ -6,7 +6,7 @@ use anyhow::{Context, Error, Result};
 use grader::grades::{Grade, Late, Status};
 use jiff::{Span, SpanRelativeTo, Timestamp};
 
-/// A penalty such as `10%/day`, with a grace period and a maximum.
+/// A penalty such as `10%/day`, with a grace period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// Percent deducted for each unit, full or begun.
@@ -15,14 +15,12 @@ pub struct Policy {
     pub unit: u64,
     /// Grace period in seconds. A submission after it counts as late from the due time on.
     pub grace: u64,
-    /// Maximum deduction in percent.
-    pub cap: f64,
 }
 
 impl FromStr for Policy {
     type Err = Error;
 
-    /// Parses `10%/day` or `5%/hour`; without a grace period, and with a maximum of 100 %.
+    /// Parses `10%/day` or `5%/hour`, without a grace period.
     fn from_str(text: &str) -> Result<Self> {
         let policy = text.split_once("%/").and_then(|(percent, unit)| {
             Some(Self {
@@ -33,7 +31,6 @@ impl FromStr for Policy {
                     _ => return None,
                 },
                 grace: 0,
-                cap: 100.0,
             })
         });
         policy.with_context(|| format!("a late policy is written like 10%/day or 5%/hour, not {text:?}"))
@@ -78,7 +75,7 @@ pub fn rfc3339(seconds: u64) -> String {
 /// are in seconds since 1970 UTC.
 fn late(policy: &Policy, due: u64, submitted: u64) -> Option<Late> {
     let seconds = submitted.saturating_sub(due);
-    let percent = (policy.percent * seconds.div_ceil(policy.unit) as f64).min(policy.cap);
+    let percent = (policy.percent * seconds.div_ceil(policy.unit) as f64).min(100.0);
     (seconds > policy.grace).then_some(Late { seconds, percent })
 }
 
@@ -107,20 +104,19 @@ mod tests {
     const DUE: u64 = 1_795_000_000;
 
     #[test]
-    fn each_unit_begun_counts_in_full_after_the_grace_period_up_to_the_cap() {
-        for (policy, grace, cap, seconds, percent) in [
-            ("10%/day", 0, 100.0, 0, None),
-            ("10%/day", 0, 100.0, 1, Some(10.0)),
-            ("10%/day", 0, 100.0, 86_400, Some(10.0)),
-            ("10%/day", 0, 100.0, 86_401, Some(20.0)),
-            ("10%/day", 0, 100.0, 365 * 86_400, Some(100.0)),
-            ("10%/day", 0, 40.0, 365 * 86_400, Some(40.0)),
-            ("2.5%/hour", 0, 100.0, 3 * 3_600, Some(7.5)),
-            ("50%/hour", 900, 100.0, 900, None),
-            ("50%/hour", 900, 100.0, 901, Some(50.0)),
+    fn each_unit_begun_counts_in_full_after_the_grace_period() {
+        for (policy, grace, seconds, percent) in [
+            ("10%/day", 0, 0, None),
+            ("10%/day", 0, 1, Some(10.0)),
+            ("10%/day", 0, 86_400, Some(10.0)),
+            ("10%/day", 0, 86_401, Some(20.0)),
+            ("10%/day", 0, 365 * 86_400, Some(100.0)),
+            ("2.5%/hour", 0, 3 * 3_600, Some(7.5)),
+            ("50%/hour", 900, 900, None),
+            ("50%/hour", 900, 901, Some(50.0)),
         ] {
             let policy: Policy = policy.parse().unwrap();
-            let late = late(&Policy { grace, cap, ..policy }, DUE, DUE + seconds);
+            let late = late(&Policy { grace, ..policy }, DUE, DUE + seconds);
             let expected = percent.map(|percent| Late { seconds, percent });
             assert_eq!(late, expected, "{policy:?}, {seconds} s");
         }
