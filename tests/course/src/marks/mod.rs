@@ -41,13 +41,7 @@ pub struct Options {
 }
 
 /// Files that are written into the folder of the grades, beside a folder per submission.
-pub const OWN: [&str; 5] = [
-    "index.html",
-    "marks.csv",
-    "canvas.csv",
-    "marks.json",
-    "grade.json",
-];
+pub const OWN: [&str; 4] = ["index.html", "marks.csv", "canvas.csv", "marks.json"];
 
 /// Writes all tables and pages of the grades in `dir` into `dir`.
 ///
@@ -65,11 +59,7 @@ pub fn write_all(dir: &Path) -> Result<()> {
 pub fn run(options: &Options) -> Result<ExitCode> {
     let mut class = Class::load(&options.dir)?;
     let roster = options.roster.as_deref().map(Roster::load).transpose()?;
-    let roster = roster.unwrap_or_default();
-    let unmatched = roster.unmatched(&class);
-    for entry in &mut class.entries {
-        entry.listed = roster.complete(&mut entry.grade);
-    }
+    let unmatched = roster.unwrap_or_default().complete_all(&mut class);
     match &options.out {
         None => print!("{}", table::table(&class)),
         Some(out) => {

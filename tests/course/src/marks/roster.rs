@@ -76,33 +76,46 @@ impl Roster {
         self.complete(grade);
     }
 
-    /// Fills in the student from the roster. Returns whether it contains the student: an empty one contains all.
-    pub fn complete(&self, grade: &mut Grade) -> bool {
-        let Some(row) = self.row(grade) else {
-            return self.rows.is_empty();
-        };
-        let said = std::mem::replace(&mut grade.origin.student, row.student.clone());
-        if row.student.name.is_empty() {
-            grade.origin.student.name = said.name;
+    fn complete(&self, grade: &mut Grade) {
+        if let Some(row) = self.row(grade) {
+            let said = std::mem::replace(&mut grade.origin.student, row.student.clone());
+            if row.student.name.is_empty() {
+                grade.origin.student.name = said.name;
+            }
         }
-        true
     }
 
-    /// Lists submissions that are not in the roster, and students without a submission.
-    pub fn unmatched(&self, class: &Class) -> Vec<String> {
+    /// Fills in all students. The exports then list one submission for each row. Returns which submissions they do not
+    /// list, and which students have none.
+    pub fn complete_all(&self, class: &mut Class) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
         }
+        let mut reports = Vec::new();
         let rows: Vec<Option<&Row>> = class.entries.iter().map(|e| self.row(&e.grade)).collect();
-        let unknown = class.entries.iter().zip(&rows).filter(|(_, row)| row.is_none());
-        let unknown = unknown.map(|(e, _)| format!("{} is not in the roster", e.folder));
+        for (entry, row) in class.entries.iter_mut().zip(&rows) {
+            let is_same = |other: &&Row| row.is_some_and(|row| std::ptr::eq(*other, row));
+            let count = rows.iter().flatten().copied().filter(is_same).count();
+            entry.listed = count == 1;
+            match count {
+                0 => reports.push(format!("{} is not in the roster", entry.folder)),
+                1 => {}
+                _ => reports.push(format!(
+                    "{} has the same row of the roster as another submission, so the exports contain neither: the \
+                     column `submission` tells them apart",
+                    entry.folder
+                )),
+            }
+            self.complete(&mut entry.grade);
+        }
         let handed_in = |row: &Row| rows.iter().flatten().any(|r| std::ptr::eq(*r, row));
         let absent = self.rows.iter().filter(|row| !handed_in(row)).map(|row| {
             let names = keys(&row.submission, &row.student);
             let name = names.into_iter().rfind(|name| !name.is_empty());
             format!("{} of the roster handed in nothing", name.unwrap_or_default())
         });
-        unknown.chain(absent).collect()
+        reports.extend(absent);
+        reports
     }
 }
 
