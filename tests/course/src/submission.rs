@@ -10,9 +10,9 @@ use std::{
 
 use anyhow::Result;
 use flate2::{Compression, GzBuilder, bufread::MultiGzDecoder};
-use grader::grades::{Course, Status};
-use serde::{Deserialize, Serialize};
+use grader::grades::Status;
 use tar::EntryType;
+use toml::Table;
 use walkdir::WalkDir;
 
 use crate::{
@@ -29,25 +29,15 @@ const FILES: usize = 64;
 const UNPACKED: u64 = 256 << 20;
 /// Maximum number of left-out files that are listed.
 const LISTED: usize = 50;
+/// The file beside the exercises. A student can change it: of the mark, only lateness depends on it.
 const ABOUT: &str = "submission.toml";
 const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".gz"];
-
-/// `submission.toml`, the file beside the exercises. A student can change it: of the mark, only lateness depends on it.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct About {
-    /// Time of packing by the student's clock, in RFC 3339.
-    pub packed: String,
-    /// [`Submission::digest`].
-    pub digest: String,
-    /// Version and digest of the student's course.
-    pub course: Course,
-}
 
 /// The files of a submission that may be handed in.
 #[derive(Debug, Default)]
 pub struct Submission {
-    pub about: About,
+    /// When it was packed, by the student's clock, in seconds since 1970.
+    pub packed: Option<u64>,
     /// The text of each `exercises/lessonNN/src/**.rs`.
     pub files: BTreeMap<String, String>,
     /// What was left out, and why.
@@ -60,7 +50,7 @@ pub struct Rejected(pub Status, pub String);
 
 impl<E: Into<io::Error>> From<E> for Rejected {
     fn from(error: E) -> Self {
-        unreadable(error.into())
+        unreadable(format!("it is damaged: {}", error.into()))
     }
 }
 
@@ -212,7 +202,10 @@ impl Submission {
             return Ok(());
         };
         if path == ABOUT {
-            self.about = toml::from_str(&text).unwrap_or_default();
+            let about: Table = text.parse().unwrap_or_default();
+            self.packed = about
+                .get("packed")
+                .and_then(|time| late::instant(time.as_str()?).ok());
         } else if self.files.contains_key(path) {
             self.leave_out(path, "it occurs twice; the first one counts");
         } else {
@@ -261,16 +254,14 @@ impl Submission {
         )
     }
 
-    /// When it was packed, by the student's clock, in seconds since 1970.
-    pub fn packed(&self) -> Option<u64> {
-        late::instant(&self.about.packed).ok()
-    }
-
     /// The archive: `submission.toml` and the files, without times, owners and modes of this machine.
     pub fn to_archive(&self) -> Result<Vec<u8>> {
         let gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::best());
         let mut tar = tar::Builder::new(gzip);
-        let about = (ABOUT.to_owned(), toml::to_string(&self.about)?);
+        let packed = self
+            .packed
+            .map(|time| format!("packed = \"{}\"\n", late::rfc3339(time)));
+        let about = (ABOUT.to_owned(), packed.unwrap_or_default());
         for (path, text) in [(&about.0, &about.1)].into_iter().chain(&self.files) {
             let mut head = tar::Header::new_ustar();
             head.set_size(text.len() as u64);
@@ -282,19 +273,18 @@ impl Submission {
     }
 }
 
-/// Whether a path is `exercises/lessonNN/src/**.rs`, with the names that modules of a library can have.
+/// Whether a path is `exercises/lessonNN/src/**.rs`, with the names that modules of a library can have. So no file can
+/// have the name of a folder, and no name is too long for a file system.
 fn is_source(path: &str) -> bool {
     let inside = path
         .strip_prefix("exercises/lesson")
-        .and_then(|rest| rest.split_once("/src/"));
-    let plain = |part: &str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
-        !["", ".", ".."].contains(&part) && part.chars().all(plain)
-    };
-    inside.is_some_and(|(lesson, file)| {
+        .and_then(|rest| rest.strip_suffix(".rs")?.split_once("/src/"));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    inside.is_some_and(|(lesson, module)| {
         let two_digits = lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
-        let library = file != "main.rs" && !file.starts_with("bin/");
-        two_digits && library && file.ends_with(".rs") && file.split('/').all(plain)
+        let library = module != "main" && !module.starts_with("bin/") && module.len() <= 200;
+        let mut parts = module.split('/');
+        two_digits && library && parts.all(|part| !part.is_empty() && part.chars().all(is_plain))
     })
 }
 
@@ -337,11 +327,8 @@ mod tests {
             &unpacked.map(|(path, text)| (path, text)),
         ] {
             let one = read(files).unwrap();
-            assert_eq!(
-                (&one.files, &one.about, one.digest()),
-                (&first.files, &first.about, first.digest())
-            );
-            assert_eq!(one.packed(), late::instant("2026-11-20T22:00:00Z").ok());
+            assert_eq!((&one.files, one.digest()), (&first.files, first.digest()));
+            assert_eq!(one.packed, late::instant("2026-11-20T22:00:00Z").ok());
             assert_eq!(Vec::from_iter(one.lessons()), ["01", "02"]);
             assert_eq!(Vec::from_iter(one.of_lesson("02")), [("a/b.rs", "")]);
             assert_eq!(one.to_archive().unwrap(), archive);
@@ -363,6 +350,9 @@ mod tests {
             "exercises/lesson01/build.rs",
             "exercises/lesson1/src/x.rs",
             "exercises/lesson01/src/li\u{0}b.rs",
+            "exercises/lesson01/src/a.rs/b.rs",
+            "exercises/lesson01/src/.rs",
+            &format!("exercises/lesson01/src/{}.rs", "x".repeat(201)),
             "",
         ] {
             assert!(!is_source(path), "{path:?}");
@@ -383,6 +373,7 @@ mod tests {
     fn the_reason_says_what_to_do() {
         for (files, why) in [
             (&[("x.zip", &b"PK\x03\x04"[..])][..], "cargo course pack"),
+            (&[("x.tgz", b"\x1f\x8b")], "it is damaged: "),
             (&[("a.txt", b""), ("b.txt", b"")], "it has 2 files and folders"),
             (&[("a.tgz", b""), ("b.tgz", b"")], "it has 2 files and folders"),
             (

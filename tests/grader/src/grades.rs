@@ -48,7 +48,7 @@ pub struct Grade {
 pub struct Origin {
     /// Who handed it in.
     pub student: Student,
-    /// The source of the time in [`Grade::submitted`]: `the roster`, `the date of the file`.
+    /// The source of the time in [`Grade::submitted`]: `the roster`, or the student's clock.
     pub dated: String,
     /// Whether the platform marks it as late without a time.
     pub late: bool,

@@ -61,17 +61,15 @@ struct Ready {
 
 impl Bench {
     /// Reads the lessons and the roster, and tests the sandbox. `work` is an empty folder.
-    pub fn new(root: &Path, out: &Path, work: &Path, seed: u64, options: Options) -> Result<Self> {
+    pub fn new(root: &Path, out: &Path, work: &Path, seed: u64, mut options: Options) -> Result<Self> {
         let roster = options.roster.as_deref().map(Roster::load).transpose()?;
-        let lessons = lessons::all(root)?.into_iter().map(|l| l.manifest);
-        let manifests: BTreeMap<String, Manifest> = lessons.map(|m| (m.lesson.clone(), m)).collect();
-        for wanted in &options.lesson {
-            ensure!(
-                manifests.contains_key(wanted),
-                "there is no lesson {wanted}; the lessons are {}",
-                manifests.keys().cloned().collect::<Vec<_>>().join(", ")
-            );
+        let lessons = lessons::all(root)?;
+        for wanted in &mut options.lesson {
+            *wanted = lessons::lesson(&lessons, wanted)?.manifest.lesson.clone();
         }
+        let manifests = lessons
+            .into_iter()
+            .map(|l| (l.manifest.lesson.clone(), l.manifest));
         let sandbox = Sandbox::new(work, options.inside_container)?;
         for name in &options.require {
             let why = sandbox
@@ -91,7 +89,7 @@ impl Bench {
             course: version::course(root)?,
             toolchain: Toolchain::find(root)?,
             sandbox,
-            manifests,
+            manifests: manifests.collect(),
             ready: BTreeMap::new(),
             seed,
             options,
@@ -183,7 +181,7 @@ impl Bench {
         };
         grade.digest = submission.digest();
         grade.left_out = submission.left_out.iter().cloned().collect();
-        grade.submitted = submission.packed();
+        grade.submitted = submission.packed;
         if grade.submitted.is_some() {
             grade.origin.dated = "the student's clock when it was packed".into();
         }
@@ -199,8 +197,10 @@ impl Bench {
             let same = earlier.digest == grade.digest
                 && earlier.course == grade.course
                 && earlier.seed == grade.seed;
+            let mut required = self.options.require.iter();
+            let safe = required.all(|name| earlier.sandbox.active.contains(name));
             let graded = earlier.lessons.iter().map(|l| &l.lesson);
-            same && earlier.status == Status::Graded && graded.eq(&lessons)
+            same && safe && earlier.status == Status::Graded && graded.eq(&lessons)
         });
         let mut again = self.options.again.iter();
         let again = again.any(|name| *name == entry.name || name == "all");
@@ -212,8 +212,9 @@ impl Bench {
             Some(mut earlier) => {
                 let exercises = earlier.lessons.iter_mut().flat_map(|l| &mut l.exercises);
                 exercises.for_each(|exercise| self.count(exercise));
-                // The penalty for lateness may change without running the checks again.
+                // What is not in the digest: the time, the penalty for lateness, other files.
                 (earlier.submitted, earlier.origin) = (grade.submitted, grade.origin);
+                earlier.left_out = grade.left_out;
                 self.save(&mut earlier)?;
                 Ok((earlier, None))
             }
@@ -264,10 +265,10 @@ impl Bench {
         if let Some(Refused::Unsafe(why)) = refused {
             return Ok(Err(why));
         }
-        tree.put_source(lesson, files)?;
         let program = tree.target().join(&ready.program);
         let _ = fs::remove_file(&program);
-        let built = self.toolchain.build(&self.sandbox, tree, lesson);
+        let put = tree.put_source(lesson, files);
+        let built = put.and_then(|()| self.toolchain.build(&self.sandbox, tree, lesson));
         // The next submission cannot include these files.
         tree.put_source(lesson, &[("lib.rs", "")].into())?;
         if let Err(why) = built? {

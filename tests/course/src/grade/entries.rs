@@ -32,32 +32,37 @@ pub struct Entry {
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
 pub fn entries(given: &[PathBuf], out: &Path) -> Result<(Vec<Entry>, Vec<String>)> {
-    let (mut all, mut skipped) = (Vec::new(), Vec::new());
+    let (mut classes, mut skipped) = (BTreeMap::<PathBuf, BTreeSet<PathBuf>>::new(), Vec::new());
     for path in given {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
+        ensure!(
+            path != out,
+            "{} contains submissions: choose another folder for --out",
+            path.display()
+        );
         let alone = is_layout(&path) || path.join(".git").exists() || moodle(&name_of(&path)).is_some();
         if path.is_file() || alone {
-            all.extend(of_students(vec![path]));
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            classes.entry(folder).or_default().insert(path);
             continue;
         }
-        let mut class = Vec::new();
+        let class = classes.entry(path.clone()).or_default();
         for entry in fs::read_dir(&path).with_context(|| path.display().to_string())? {
             let path = entry?.path();
             match no_submission(&path, out) {
                 Some(why) => skipped.push(format!("{}, because {why}", path.display())),
-                None => class.push(path),
+                None => _ = class.insert(path),
             }
         }
-        all.extend(of_students(class));
     }
+    let mut all: Vec<Entry> = classes.into_values().flat_map(of_students).collect();
     ensure!(!all.is_empty(), "the given paths contain no submission");
     distinguish(&mut all);
     Ok((all, skipped))
 }
 
-/// The submissions in these paths. Several files of one student are one submission.
-fn of_students(mut paths: Vec<PathBuf>) -> Vec<Entry> {
-    paths.sort();
+/// The submissions in these paths of one folder. Several files of one student are one submission.
+fn of_students(paths: BTreeSet<PathBuf>) -> Vec<Entry> {
     // Canvas numbers each file once. If a number occurs twice, the names only look like Canvas'.
     let numbers: Vec<u64> = paths
         .iter()
@@ -83,7 +88,10 @@ fn of_students(mut paths: Vec<PathBuf>) -> Vec<Entry> {
             continue;
         };
         match known.get(&one.name) {
-            Some(&at) => all[at].paths.push(path),
+            Some(&at) => {
+                all[at].paths.push(path);
+                all[at].late |= one.late;
+            }
             None => {
                 known.insert(one.name.clone(), all.len());
                 one.paths.push(path);
@@ -191,6 +199,7 @@ mod tests {
             "Ben_12_assignsubmission_file_notes.csv",
             "Ben_12_assignsubmission_onlinetext/x.html",
             "Eve_13_assignsubmission_file_x_assignsubmission_onlinetext.tar.gz",
+            "exampleclara_3101_777_notes.txt",
             "exampleclara_LATE_3101_778_submission.tar.gz",
             "anon_x1y2z_779_work.tar.gz",
             "dana.TGZ",
@@ -206,7 +215,21 @@ mod tests {
             fs::create_dir_all(class.join(path).parent().unwrap()).unwrap();
             fs::write(class.join(path), "").unwrap();
         }
-        let (all, mut skipped) = entries(std::slice::from_ref(&class), &class.join("out")).unwrap();
+        let (given, out) = (std::slice::from_ref(&class), class.join("out"));
+        let (all, mut skipped) = entries(given, &out).unwrap();
+        // A shell's `*` gives the files one by one, and a path may be given twice.
+        let files = fs::read_dir(&class).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| {
+            skipped
+                .iter()
+                .all(|line| !line.starts_with(path.to_str().unwrap()))
+        });
+        let one_by_one = entries(&files.chain([class.clone()]).collect::<Vec<_>>(), &out).unwrap();
+        assert_eq!(all, one_by_one.0);
+        assert!(
+            entries(given, &class).is_err(),
+            "the grades are not among the submissions"
+        );
         let all = all.iter().map(|e| {
             (
                 &*e.name,
@@ -225,7 +248,7 @@ mod tests {
                 ("anon_x1y2z", "", "", 1, false),
                 ("dana", "", "", 1, false),
                 ("dana~2", "", "", 1, false),
-                ("exampleclara_3101", "exampleclara", "3101", 1, true),
+                ("exampleclara_3101", "exampleclara", "3101", 2, true),
                 ("mimic", "", "", 1, false),
                 ("notes.txt", "", "", 1, false),
             ]
