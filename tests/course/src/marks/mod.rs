@@ -103,9 +103,11 @@ fn write(class: &Class, out: &Path) -> Result<()> {
 /// Writes a file atomically.
 pub fn put(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let next = path.with_extension(format!("{}.tmp", std::process::id()));
-    fs::write(&next, bytes)
-        .and_then(|()| fs::rename(&next, path))
-        .with_context(|| format!("{} cannot be written", path.display()))
+    let written = fs::write(&next, bytes).and_then(|()| fs::rename(&next, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&next);
+    }
+    written.with_context(|| format!("{} cannot be written", path.display()))
 }
 
 fn json(class: &Class) -> Result<String> {

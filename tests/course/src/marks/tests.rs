@@ -93,6 +93,10 @@ fn a_file_that_cannot_be_read_or_written_stops_no_other() {
     let error = write(&class, &dir).unwrap_err().to_string();
     let named = ["anna/grade.html", "marks.csv"].map(|name| error.contains(name));
     assert_eq!(named, [true; 2], "{error}");
+    let mut files = fs::read_dir(&dir)
+        .unwrap()
+        .chain(fs::read_dir(dir.join("anna")).unwrap());
+    assert!(files.all(|file| file.unwrap().path().extension().is_none_or(|e| e != "tmp")));
     let index = fs::read_to_string(dir.join("index.html")).unwrap();
     assert!(index.contains("is not a grade") && dir.join("ben/grade.html").is_file());
     assert!(Class::load(&dir.join("anna")).is_err(), "a folder without grades");
