@@ -1,5 +1,10 @@
 //! `cargo course`: progress, checks, hints and the book for students; grading, marks and certificates for instructors.
 
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "some of it is used by grading alone, which is for Linux")
+)]
+
 mod book;
 mod cargo;
 mod certificate;
@@ -15,10 +20,6 @@ mod pack;
 mod reset;
 mod slurm;
 mod solution;
-#[cfg_attr(
-    not(target_os = "linux"),
-    allow(dead_code, reason = "only grading reads submissions")
-)]
 mod submission;
 mod version;
 mod watch;

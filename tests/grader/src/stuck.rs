@@ -173,9 +173,12 @@ mod signal {
 /// On other systems the location of a thread is unknown.
 #[cfg(not(unix))]
 mod signal {
-    pub type Thread = ();
+    #[derive(Clone, Copy)]
+    pub struct Thread;
 
-    pub fn this() {}
+    pub fn this() -> Thread {
+        Thread
+    }
 
     pub fn location(_: Thread) -> Option<String> {
         None

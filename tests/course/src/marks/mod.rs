@@ -47,7 +47,6 @@ pub const OWN: [&str; 4] = ["index.html", "marks.csv", "canvas.csv", "marks.json
 ///
 /// # Errors
 /// Returns an error if `dir` contains no grade, or if any file cannot be written; the others are written all the same.
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only grading calls it"))]
 pub fn write_all(dir: &Path) -> Result<()> {
     write(&Class::load(dir)?, dir)
 }

@@ -1,5 +1,3 @@
-use std::process::Command;
-
 use super::*;
 use crate::lessons;
 
@@ -56,7 +54,7 @@ fn an_untouched_skeleton_passes_the_proof_and_is_to_do() {
     let parts =
         "Cargo.toml Cargo.lock rust-toolchain.toml .cargo book data exercises lessons solutions tests";
     let parts = parts.split(' ').map(|part| root().join(part));
-    let copied = Command::new("cp")
+    let copied = std::process::Command::new("cp")
         .arg("-as")
         .args(parts)
         .arg(tree.path())
