@@ -17,8 +17,8 @@ use grader::grades::{Grade, Status};
 
 use super::{
     Options,
-    bench::{Bench, caught},
     entries::entries,
+    examiner::{Examiner, caught},
     printed,
     run::STOP,
     tree::Tree,
@@ -66,18 +66,21 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
     let seed = kept_seed(&out, options.seed)?;
-    let mut bench = Bench::new(root, &out, &work, seed, options)?;
+    let mut examiner = Examiner::new(root, &out, &work, seed, options)?;
     let (mut grades, mut tasks) = (Vec::new(), Vec::new());
     for entry in all {
-        let (grade, submission) = bench.begin(&entry)?;
+        let (grade, submission) = examiner.begin(&entry)?;
         tasks.extend(submission.map(|submission| (grades.len(), submission)));
         grades.push(grade);
     }
     if !tasks.is_empty() {
-        let lessons: BTreeSet<String> = tasks.iter().flat_map(|(_, one)| bench.lessons_of(one)).collect();
-        let trees = bench.prepare(root, &work, &lessons, tasks.len().min(jobs))?;
+        let lessons: BTreeSet<String> = tasks
+            .iter()
+            .flat_map(|(_, one)| examiner.lessons_of(one))
+            .collect();
+        let trees = examiner.prepare(root, &work, &lessons, tasks.len().min(jobs))?;
         RUNNING.store(true, SeqCst);
-        run(&bench, &trees, &tasks, &mut grades);
+        run(&examiner, &trees, &tasks, &mut grades);
     }
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
@@ -105,7 +108,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
 }
 
 /// Grades the submissions, one at a time in each tree, and saves their grades.
-fn run(bench: &Bench, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
+fn run(examiner: &Examiner, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
     let (next, began) = (AtomicUsize::new(0), Instant::now());
     let begun = grades.to_vec();
     thread::scope(|scope| {
@@ -114,7 +117,7 @@ fn run(bench: &Bench, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
             let (send, next, begun) = (send.clone(), &next, &begun);
             scope.spawn(move || {
                 while let Some((index, submission)) = tasks.get(next.fetch_add(1, SeqCst)) {
-                    let grade = caught(|| bench.grade(begun[*index].clone(), submission, tree));
+                    let grade = caught(|| examiner.grade(begun[*index].clone(), submission, tree));
                     if STOP.load(SeqCst) {
                         break;
                     }
@@ -127,11 +130,11 @@ fn run(bench: &Bench, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
             let grade = &mut grades[index];
             let saved = result.and_then(|graded| {
                 *grade = graded;
-                bench.save(grade)
+                examiner.save(grade)
             });
             if let Err(why) = saved {
                 (grade.status, grade.reason) = (Status::NotGraded, Some(format!("{why:#}")));
-                let _ = bench.save(grade);
+                let _ = examiner.save(grade);
             }
             let seconds = began.elapsed().as_secs();
             eprintln!(

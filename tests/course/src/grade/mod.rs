@@ -1,8 +1,6 @@
 //! `cargo course grade`: writes a `grade.json` for each submission. Students' code is compiled and run in a sandbox.
 
 #[cfg(target_os = "linux")]
-mod bench;
-#[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
 mod checks;
@@ -10,6 +8,8 @@ mod checks;
 mod class;
 #[cfg(target_os = "linux")]
 mod entries;
+#[cfg(target_os = "linux")]
+mod examiner;
 #[cfg(target_os = "linux")]
 mod linked;
 #[cfg(target_os = "linux")]

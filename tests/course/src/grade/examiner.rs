@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// What is the same for all submissions of a run.
-pub struct Bench {
+pub struct Examiner {
     options: Options,
     out: PathBuf,
     roster: Roster,
@@ -59,7 +59,7 @@ struct Ready {
     checks: BTreeMap<String, Vec<String>>,
 }
 
-impl Bench {
+impl Examiner {
     /// Reads the lessons and the roster, and tests the sandbox. `work` is an empty folder.
     pub fn new(root: &Path, out: &Path, work: &Path, seed: u64, mut options: Options) -> Result<Self> {
         let roster = options.roster.as_deref().map(Roster::load).transpose()?;
