@@ -9,62 +9,60 @@ use canopy_data::Philox;
 /// Moves the centroid of a cloud, the mean of its points, to the origin, and scales all axes by the same factor, so
 /// that the farthest point is at distance 1.
 ///
-/// Sum, divide and subtract in f64. Identical points, however many, end at the origin; other clouds are scaled, down to
-/// an extent of 1e-8. A cloud may be empty.
+/// Sum, divide and subtract in f64. Identical points end at the origin. A cloud may be empty or tiny (1e-8).
 pub fn normalise(points: &mut [[f32; 3]]) {
     todo!("2.1: the centroid, the greatest distance from it, then move and scale each point")
 }
 
-/// One layer of a shared MLP: relu(w·p + b) for each point p of each cloud, with the same w and b for all of them.
+/// Applies a layer: relu(w·p + b), with the same w and b for every point p.
 ///
-/// `x` is `[clouds, points, in]`, `w` is `[out, in]`, `b` is `[out]`; the result is `[clouds, points, out]`.
-/// `backward` can run through it to all three. Multiply all points by the weights at once, without a loop.
+/// `x` is `[clouds, points, in]`, `w` is `[out, in]`, `b` is `[out]`; the result is `[clouds, points, out]`. `backward`
+/// can run through it to all three. Compute all points at once, without a loop.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     todo!("2.2: all points as the rows of one matrix, times the weights, plus the bias, then ReLU")
 }
 
-/// The maximum of each channel over the points of a cloud: `[clouds, points, channels]` → `[clouds, channels]`.
+/// Returns the maximum of each channel over the points of a cloud: `[clouds, points, channels]` → `[clouds, channels]`.
 ///
-/// `backward` gives the whole gradient of a channel to the point with the maximum, or to the first of several, and none
-/// to the others.
+/// `backward` gives the whole gradient of a channel to the point with the maximum, or to the first of several.
 pub fn max_points(x: &Tensor) -> Result<Tensor> {
     todo!("2.3: which point has the greatest value of each channel, and that value")
 }
 
-/// The output of a T-Net, `[clouds, k·k]`, as matrices `[clouds, k, k]`: the identity I plus the numbers of each cloud,
-/// filled in row by row. `backward` can run through the result.
+/// Turns the output of a T-Net, `[clouds, k·k]`, into matrices `[clouds, k, k]`: the identity I plus the numbers of
+/// each cloud, filled in row by row. `backward` can run through the result.
 pub fn to_matrix(x: &Tensor, k: usize) -> Result<Tensor> {
     todo!("2.4: reshape to matrices, and add 1 to each diagonal")
 }
 
-/// How far matrices A are from orthogonal: ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over the
-/// clouds.
+/// Returns how far matrices A are from orthogonal: ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over
+/// the clouds.
 ///
-/// `a` is `[clouds, k, k]`; the result is one number (shape `[]`). `backward` can run through it.
+/// `a` is `[clouds, k, k]`, and the result has shape `[]`. `backward` can run through it.
 pub fn orthogonality(a: &Tensor) -> Result<Tensor> {
     todo!("2.5: A·Aᵀ of each cloud, its difference from I, squares, sum, mean over the clouds")
 }
 
 /// Rotates a cloud about the trunk, the z axis, by `angle` in radians, from the x axis toward the y axis.
 ///
-/// `angle` may be negative, or a million turns: take its sine and cosine in f64. Heights stay exactly as they are.
+/// `angle` may be negative or large: take its sine and cosine in f64. Heights stay exactly as they are.
 pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }
 
-/// Adds noise to each coordinate: `deviation` times a draw of `random.normal()`, where draws beyond ±5 count as ±5.
+/// Adds `deviation` times a draw of `random.normal()` to each coordinate, in order: x, y, z of the first point, then of
+/// the second.
 ///
-/// There is one draw for each coordinate: x, y, z of the first point, then of the second, and so on. If `deviation` is
-/// 0, the cloud does not change. All randomness comes from `random`: the next call gives new noise.
+/// Draws beyond ±5 count as ±5. All randomness comes from `random`. If `deviation` is 0, the cloud does not change.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     todo!("2.7: a draw for each coordinate: clamp, scale, add")
 }
 
-/// The critical points of one cloud: the index of each point that has the maximum of at least one channel, once, in
-/// ascending order.
+/// Returns the critical points of a cloud: the index of each point that has the maximum of at least one channel, once,
+/// in ascending order.
 ///
-/// `values` is `[points, channels]`, the output of a ReLU. Of equal points only the first counts. Every maximum above
-/// 0 counts, however small; a maximum of 0 does not. The result may be empty.
+/// `values` is `[points, channels]`. If several points have a maximum, only the first counts. Only maxima above 0
+/// count.
 pub fn survivors(values: &Tensor) -> Result<Vec<usize>> {
     todo!("2.8: the point of each channel's maximum if that is above 0; sorted, without duplicates")
 }

@@ -47,7 +47,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         corrects_the_bias_of_both_means: "m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ)",
             "Store both means, and correct each in every step with its own β and the t of that step." =>
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
-        stores_both_means: "these keep m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
+        stores_both_means: "stores m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
         counts_the_steps: "t counts the steps from 1",
             "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once, correct in f64." => |d| {
@@ -77,7 +77,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         };
         steps_at_the_current_rate: "also if g or lr is 0", "Use the `lr` of this call; with 0, the means are updated all the same." =>
             |d| vec![drawn_steps(d, &[0.1, 0.0, 0.01])];
-        keeps_the_dtype_of_the_means: "compute in that dtype or a wider one",
+        keeps_the_dtype_of_the_means: "dtypes are as in 1.3",
             "Neither a tensor nor a factor may be converted to f32." => |d| {
             // ε and both β are numbers of every dtype.
             let config = AdamConfig { beta1: 0.5, beta2: 0.75, eps: 0.125, ..AdamConfig::default() };

@@ -31,7 +31,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
     by steps {
         counts_the_last_batch: "The last batch may be incomplete",
             "Without `drop_last`, the rest is one more batch: divide and round up." => |d| rests(d, false);
-        drops_only_an_incomplete_batch: "With `drop_last` it is then dropped",
+        drops_only_an_incomplete_batch: "`drop_last` drops it",
             "With `drop_last`, only a batch that is not full is dropped: divide and round down." => |d| rests(d, true);
         keeps_the_only_batch: "unless it is the only one",
             "With fewer records than a batch there is one step, also with `drop_last`." => |d| {
@@ -39,12 +39,12 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
             let records = [1, batch / 2, batch - 1, batch];
             [true, false].iter().flat_map(|&drop| records.map(|n| (n, batch, drop))).collect()
         };
-        has_no_step_without_records: "An epoch over no records",
+        has_no_step_without_records: "is 0 without records",
             "Without records there is no step: neither one nor an underflow." => |d| {
             let batch = d.whole(2, 40);
             vec![(0, batch, false), (0, 1, false), (0, batch, true), (0, 1, true)]
         };
-        is_exact_for_millions_of_records: "The count is exact",
+        is_exact_for_millions_of_records: "exact for billions",
             "Floats and narrow integers round large numbers: divide whole numbers, in usize." => |_| {
             // 2^24 + 1 is the first whole number that f32 does not have; 5 · 2^30 does not fit u32.
             let records = [(1 << 24) + 1, (1 << 24) - 1, 5 << 30, (5 << 30) + 1];

@@ -92,7 +92,7 @@ fn huge(d: &mut Draw) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
     by loss {
-        is_the_mean_over_rows: "The mean over the rows",
+        is_the_mean_over_rows: "the mean over the rows",
             "For each row: log-sum-exp over its classes, less the logit of its label. Then the mean over the rows, of shape []." => |d| {
             let labels = [[2, 0, 3], [3, 1, 0], [1, 3, 2]][d.whole(0, 2)];
             let (rows, classes) = (d.whole(4, 6), d.whole(2, 3));
@@ -108,7 +108,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
                 f32s(d.list(67 * 3, -3.0, 3.0), &many),
             ]
         };
-        stays_exact_for_tiny_probabilities: "Tiny probabilities",
+        stays_exact_for_tiny_probabilities: "tiny probabilities",
             "Subtract each row's own greatest logit, and compute log p from what is left, without p: a tiny p is 0, and its log -inf." => |d| {
             let far = d.number(60.0, 80.0).round() as f32;
             vec![
@@ -121,7 +121,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
             "exp overflows: subtract the greatest logit of each row first." => huge;
     }
     by gradient {
-        has_the_right_gradient: "`backward` through it",
+        has_the_right_gradient: "Loss and gradient are right",
             "A detached tensor, or numbers read from it, has no gradient: detach nothing, or the greatest logit in both places." => |d| {
             let mut all = vec![f32s(d.list(12, -2.0, 2.0), &[2, 0, 1, 1])];
             all.extend(huge(d));

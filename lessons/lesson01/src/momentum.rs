@@ -27,11 +27,11 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
                 Steps::new(d, &ALIKE[..1], &[0.25]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.25]).parameters_only(),
             ];
-        accumulates_velocity: "kept from step to step", "v ← μ·v + g, stored with `set`: the next step continues from it." => |d| {
+        accumulates_velocity: "stores v itself", "v ← μ·v + g, stored with `set`: the next step continues from it." => |d| {
             let momentum = (d.number(0.5, 0.8) * 1e3).round() / 1e3;
             vec![Steps::new(d, &ALIKE, &[0.2; 3]).momenta(&[momentum; 3]).parameters_only()]
         };
-        stores_the_velocity: "They hold v itself", "Store v itself: neither −v, nor μ·v, nor the gradient." => |d| vec![
+        stores_the_velocity: "stores v itself", "Store v itself: neither −v, nor μ·v, nor the gradient." => |d| vec![
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.75; 2]).state_only(),
             Steps::new(d, &SHAPES, &[0.1; 5]),
         ];
@@ -53,7 +53,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
             Steps::new(d, &ALIKE, &[0.1; 4]).momenta(&[0.9, 0.0, 0.5, 1.0]),
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.0; 2]),
         ];
-        keeps_the_dtype_of_the_velocity: "compute in that dtype or a wider one",
+        keeps_the_dtype_of_the_velocity: "dtypes are as in 1.3",
             "Neither a tensor nor a factor may be converted to f32." => |d| vec![
                 Steps::new(d, &DTYPES, &[0.125; 2]).momenta(&[0.5; 2]).size(1e40),
                 Steps::new(d, &DTYPES[1..2], &[0.1; 3]),

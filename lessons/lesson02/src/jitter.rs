@@ -54,7 +54,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.7";
             // At the origin, tiny noise loses no digits.
             vec![drawn(d, 3, some), drawn(d, 3, large), (vec![[0.0; 3]; 2], 5e-7, 1)]
         };
-        clamps_draws_at_5: "draws beyond ±5 count as ±5",
+        clamps_draws_at_5: "Draws beyond ±5 count as ±5",
             "Clamp each draw to −5 … 5, then multiply it by `deviation`. A draw within ±5 stays as it is." => |d| {
             // Their greatest draws: −4.83, 4.52, −6.11 and 5.32.
             [28_188, 30_242, 5_427_667, 6_506_474].map(|seed| (cloud(d, 2), 0.25, seed)).to_vec()

@@ -76,14 +76,14 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.1";
         };
         subtracts_in_f64: "Sum, divide and subtract in f64",
             "Sum, divide and subtract in f64, and only then round to f32." => |d| vec![far_and_small(d)];
-        scales_tiny_clouds: "down to an extent of 1e-8",
+        scales_tiny_clouds: "or tiny (1e-8)",
             "Divide by the distance unless it is exactly 0: a bound, or a number added, changes tiny clouds." => |d| {
             let mut points = small(d, -0.5);
             (points[0][2], points[1][2]) = (-0.5, 0.5);
             points.as_flattened_mut().iter_mut().for_each(|c| *c *= 1e-8);
             vec![points]
         };
-        accepts_identical_points: "Identical points, however many, end at the origin",
+        accepts_identical_points: "Identical points end at the origin",
             "Identical points go to the origin: divide the sum by n, once, and not by the distance, 0." =>
             |d| identical(d, &[4, 1, 7, 10, 12, 49, 100]);
         accepts_an_empty_cloud: "A cloud may be empty",

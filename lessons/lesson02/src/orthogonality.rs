@@ -24,7 +24,7 @@ fn stretched(d: &mut Draw, low: f64, high: f64) -> Input {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.5";
     by distance {
-        is_zero_for_rotations_and_reflections: "How far matrices A are from orthogonal",
+        is_zero_for_rotations_and_reflections: "how far matrices A are from orthogonal",
             "A·Aᵀ of a rotation is I: in every cloud, I − A·Aᵀ is 0. The result is one number, of shape []." => |d| {
             let (sin, cos) = d.number(0.4, 1.2).sin_cos();
             let (sin, cos) = (sin as f32, cos as f32);

@@ -54,7 +54,7 @@ fn drawn(d: &mut Draw, sizes: [usize; 4]) -> Input {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.2";
     by layer_of {
-        applies_the_same_layer_to_every_point: "with the same w and b for all of them",
+        applies_the_same_layer_to_every_point: "with the same w and b for every point",
             "With b = 0 and no number below 0, the result is the rows of points times wᵀ: the ReLU changes nothing." =>
             // As many channels out as in: a weight the wrong way round has a shape that fits.
             |d| [[2, 3, 2, 3], [2, 2, 3, 3]].map(|sizes| layer(d, sizes, 0.25, 1.0, 0.0)).to_vec();

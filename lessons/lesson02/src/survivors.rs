@@ -70,7 +70,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
             // All points equal: the first has every maximum.
             vec![values, (d.list(3, 0.1, 0.9).repeat(4), 3)]
         };
-        ignores_channels_that_are_zero: "a maximum of 0 does not",
+        ignores_channels_that_are_zero: "Only maxima above 0 count",
             "Leave out the channels whose maximum is exactly 0, and only those. An index counts all points." => |d| {
             let mut tiny = with_tops(d, 4, &[2, 1, 3]);
             tiny.0.iter_mut().step_by(3).for_each(|v| *v *= 1e-30);
@@ -84,7 +84,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
                 tiny,
             ]
         };
-        accepts_values_without_a_maximum: "The result may be empty",
+        accepts_values_without_a_maximum: "Only maxima above 0 count",
             "If every channel is 0, return an empty list, and no error." => |_| vec![(vec![0.0; 6], 2), (vec![0.0], 1)];
     }
 };

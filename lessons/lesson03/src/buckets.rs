@@ -31,7 +31,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
             let inputs = [(short, vec![10, 50, 200]), (at_bounds, vec![10, middle, 60]), (long, vec![10, 100])];
             inputs.map(|(lengths, bounds)| (lengths, (0..8).collect(), bounds, 2)).into()
         };
-        visits_the_records_of_the_order: "which may leave out some",
+        visits_the_records_of_the_order: "the records in `order`",
             "Visit `for &record in order` as it is, and look up `lengths[record]`; sort nothing." => |d| {
             let size = d.whole(3, 5);
             // 1, 0, 3, 2, …: sorted neither by record nor by length.
@@ -50,7 +50,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
                 (vec![500, 5, 500, 500], vec![3, 1, 2, 0], vec![10, 100], 4), (lengths, Vec::new(), vec![10, 100], 4),
             ]
         };
-        fills_many_buckets: "may be empty",
+        fills_many_buckets: "or into one more",
             "Keep the buckets in a list, and fill and empty each alone. Without bounds, only the additional one is left." => |d| {
             let lengths: Vec<usize> = (0..30).map(|_| d.whole(1, 120)).collect();
             let order = mixed(d, (0..30).collect())[..23].to_vec();

@@ -109,7 +109,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.1";
         };
     }
     by independent {
-        changes_from_epoch_to_epoch: "independent of all others",
+        changes_from_epoch_to_epoch: "independent of the orders",
             "Shuffle 0..n anew for each pair, also for epoch 0, with `Philox::new(seed, epoch)`." => |d| {
             let seed = d.whole(1, 99) as u64;
             let pairs = [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (1, 1), (2, 1)];
@@ -127,7 +127,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.1";
             |d| ["epochs", "seeds"].map(|each| (d.whole(1, 1_000_000) as u64, each)).into();
     }
     by independent {
-        has_independent_orders_for_seeds_and_epochs: "independent of all others",
+        has_independent_orders_for_seeds_and_epochs: "independent of the orders",
             "Pass both to `Philox::new` as they are: other pairs have the same sum, product or lower bits." =>
             // Odd and even: so that each way of mixing the two shows at a pair of its own.
             |d| vec![(d.whole(15, 19), pairs(2 * d.whole(1, 49) as u64 + 1, 2 * d.whole(1, 4) as u64))];

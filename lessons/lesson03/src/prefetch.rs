@@ -221,7 +221,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 })
             }).into()
         };
-        turns_a_panic_into_an_error: "A panic of `make`",
+        turns_a_panic_into_an_error: "a panic becomes one",
             "Catch a panic, of any payload, in each call of `make`, with `catch_unwind`, and send an `Err`." => |d| {
             let bad = [d.whole(2, 4), d.whole(5, 6), d.whole(7, 8), 11];
             let about = format!("; make(i) panics for i in {bad:?}");
@@ -233,7 +233,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 Some(i) => resume_unwind(Box::new(i)),
             })]
         };
-        stops_when_take_returns_false: "has returned false",
+        stops_when_take_returns_false: "once `take` returns false",
             "When `take` returns false, leave all loops: call it no more, and send no more numbers." => |d| {
             [d.whole(2, 5), 0].map(|last| {
                 let about = format!("; `take` returns false for result {last}");
@@ -248,7 +248,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 })
             }).into()
         };
-        ends_idle_workers: "all its threads have ended",
+        ends_idle_workers: "with all its threads",
             "When `take` returns false, end workers that wait: drop the sender of the numbers, on every path." => |d| {
             // A worker that is not woken waits for ever, and `prefetched` with it: the deadline of the check ends both.
             [((500, 2, 4), d.whole(1, 4)), ((500, 3, 6), 0), ((500, 1, 1), 2)].map(|(sizes, last)| {

@@ -136,7 +136,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
         };
     }
     by farthest {
-        farthest_takes_the_farthest_each_time: "is the greatest",
+        farthest_takes_the_farthest_each_time: "the greatest distance",
             "Farthest: next is the point whose least distance to any chosen one is greatest, unrounded." => |d| {
             let mut all: Vec<Input> = [(9, 5), (40, 39), (40, 1)].map(|(len, n)| cloud(d, len, Farthest(n))).into();
             for (unit, x) in [(1_024.0, 0.0), (1.0 / 8_192.0, 0.0), (1.0, 5_242_880.0)] {

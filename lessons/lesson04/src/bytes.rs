@@ -87,10 +87,10 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.6";
             let budgets = [(2, 0), (0, 0), (2, -1), (1, 0), (0, -1), (0, -1_000_000)];
             budgets.map(|(clouds, more)| fits(&step(1234, PLAIN, &LAYERS), clouds, more)).to_vec()
         };
-        does_not_try_one_batch_after_the_other: "Compute the batch",
+        does_not_try_one_batch_after_the_other: "without trying batches",
             "Divide the bytes that are left by those of a cloud, in u64, instead of trying batches." =>
             |d| vec![fits(&step(10, PLAIN, &[[1, 1, 1]]), 400_000_000_000 + d.whole(0, 1000) as u64, 0)];
-        counts_bytes_exactly: "Count exactly",
+        counts_bytes_exactly: "Compute in u64",
             "Use u64 alone: floats round, a u32 overflows, and so do the bytes of a batch far too large." => |d| {
             let more = d.whole(0, 1000) as u64;
             vec![

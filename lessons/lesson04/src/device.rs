@@ -49,16 +49,16 @@ fn chosen(answer: &Lesson04, (name, working): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.1";
     by chosen {
-        returns_the_cpu_without_opening_a_gpu: "never for the CPU",
+        returns_the_cpu_without_opening_a_gpu: "never for `cpu`",
             "For `cpu`, return None and no reason, and do not call `open`." => |_| vec![("cpu", 0..4)];
         opens_the_named_device: "the same as `cuda:0`",
             "Call `open` once with the number after `cuda:` (0 for `cuda`), and return it without a reason." =>
             // The last two are as long as the greatest usize, and greater than a u32.
             |_| ["cuda:3", "cuda", "cuda:12", "cuda:007", "cuda:00000000000000000001", "cuda:4294967297"]
                 .map(|name| (name, 0..5_000_000_000)).to_vec();
-        auto_takes_the_first_gpu: "`auto` is CUDA device 0",
+        auto_takes_the_first_gpu: "`auto`, which is device 0",
             "For `auto`, call `open(0)` once; if it succeeds, return device 0, no reason." => |_| vec![("auto", 0..4)];
-        auto_falls_back_with_a_reason: "or the CPU if that does not open",
+        auto_falls_back_with_a_reason: "otherwise the CPU with the reason",
             "If `open(0)` fails, return the CPU and the text of `open`: call it once, with no other number." =>
             // Device 1 would open.
             |_| vec![("auto", 1..4)];

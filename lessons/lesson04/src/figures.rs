@@ -70,18 +70,18 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.5";
             steps[1] = (5.0, 300 + d.whole(0, 90) as u64);
             vec![(steps, None), (drawn(d, 1), None)]
         };
-        is_nan_if_a_loss_is: "NaN if a loss is",
+        is_nan_if_a_loss_is: "Σ clouds·loss / Σ clouds",
             "Neither leave a NaN out nor replace it: a run that diverges must not look well." => |d| {
             let mut steps = drawn(d, 5);
             steps[d.whole(1, 3)].0 = f32::NAN;
             vec![(steps, None)]
         };
-        never_waits_between_steps: "never between two steps",
+        never_waits_between_steps: "Wait once, after the last step",
             "Do not read in the loop, however many steps there are." => |d| {
             let count = d.whole(2500, 2600);
             vec![(drawn(d, count), None)]
         };
-        is_zero_without_steps: "0 for an epoch without steps",
+        is_zero_without_steps: "or 0 without steps",
             "Without steps, return 0: neither an error nor 0/0." => |_| vec![(Vec::new(), None)];
         returns_an_error_at_once: "return its error at once",
             "Return the error of a step with `?`, before you take another step or read a loss." =>

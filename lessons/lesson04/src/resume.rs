@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.7";
             all[4].epoch = 0;
             all
         };
-        returns_errors_of_other_tensors: "Return the error",
+        returns_errors_of_other_tensors: "return the error",
             "Return the errors of `from_map` and of `load_state` with `?`." =>
             |d| ["model", "optimizer"].map(|lacking| Run { lacking, ..drawn(d, 2) }).to_vec();
     }

@@ -134,7 +134,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
                 (Step { loss: Loss { smoothing, class_weights, orthogonality: 0.0 }, ..PLAIN }, RESULTS)
             }).to_vec()
         };
-        adds_the_orthogonality_term: "`loss.orthogonality` is above 0",
+        adds_the_orthogonality_term: "plus `loss.orthogonality` times",
             "Only with a transform and a weight above 0: add weight times `orthogonality`, by `weighted_sum`." => |d| {
             let weight = d.number(0.3, 0.9);
             [(Full, 0.0), (Full, weight), (Vanilla, weight)]
@@ -142,10 +142,10 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
                     (Step { network, loss: Loss { orthogonality, ..PLAIN.loss }, ..PLAIN }, RESULTS)
                 }).to_vec()
         };
-        runs_one_forward_pass: "Run the network once",
+        runs_one_forward_pass: "after one forward pass",
             "A second training pass updates the running statistics again: count in the logits that you have." =>
             |_| vec![(PLAIN, STATISTICS)];
-        takes_one_optimizer_step: "the optimizer takes one step",
+        takes_one_optimizer_step: "one optimizer step",
             "Call `optimizer.step` once, by `model.gradients` of the whole loss, and `learning_rate`." => |d| {
             let rate = d.number(0.01, 0.3);
             let class_weights = Tensor::new(d.list(CLASSES, 0.5, 2.0), &Device::Cpu).ok();
@@ -160,7 +160,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
         clips_without_comparing_the_norm: "If `clip` is above 0",
             "Call `clip_grad_norm` whenever `clip` is above 0: to compare the norm, you would have to read it." =>
             |_| vec![(Step { but: SURE, clip: 5e-7, rate: 1e9, ..PLAIN }, UPDATE)];
-        reads_no_number: "Do not read the loss",
+        reads_no_number: "reads no number",
             "Do not read the loss, not even to see whether it is NaN: return it as a tensor." =>
             |_| ["", NAN].map(|but| (Step { clip: 0.5, but, ..PLAIN }, END)).to_vec();
         returns_errors: "Return the first error",

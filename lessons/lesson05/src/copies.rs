@@ -69,7 +69,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             let half = text.replacen(&format!("|{}|", times[2]), "|4999.5|", 1);
             vec![table(times), text, half]
         };
-        counts_copies_only: "whatever its name",
+        counts_copies_only: "begin with `[CUDA memcpy`",
             "Only names that begin with `[CUDA memcpy` are copies, in any direction; all rows are busy time." => |d| {
             let text = report(times(d));
             let names = [
@@ -78,12 +78,12 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             ];
             names.map(|name| format!("{text}5.0|{}|20|50.0|x|{name}\n", 1000 * d.whole(50, 90))).into()
         };
-        finds_columns_by_their_names: "in any order",
+        finds_columns_by_their_names: "`Total Time (ns)`",
             "Find each column by its name in the line of column names, not by its position." => |d| {
             let text = report(times(d));
             [0, 1, 3].map(|by| turned(&text, by)).into()
         };
-        skips_lines_outside_of_tables: "outside of tables",
+        skips_lines_outside_of_tables: "fewer than 3 cells ends it",
             "A line of fewer than 3 cells ends the table: nothing counts until the next column names." => |d| {
             let n = d.whole(100, 900);
             // A command with commas in it has several cells.
@@ -93,7 +93,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             let text = report(times(d));
             vec![before + &text, text.clone() + &after, text + &short]
         };
-        sums_tables_with_their_own_columns: "sum over all of them",
+        sums_tables_with_their_own_columns: "over all tables",
             "Find the columns of each table again, and add up the times of all tables before you divide." => |d| {
             // Of another size, so that the mean of two shares is not the share of all.
             let (first, second) = (times(d), times(d).map(|time| 5 * time));
@@ -104,7 +104,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             // A line between two tables, and none.
             vec![two, report(first) + &turned(&report(second), 0), report(first) + &turned(&table(second), 1)]
         };
-        skips_tables_of_sizes: "contains sizes",
+        skips_tables_of_sizes: "with this column",
             "Column names without `Total Time (ns)` end the table before: skip their rows, and read on." => |d| {
             let (times, size) = (times(d), 1000 * d.whole(50, 90));
             let columns = "Total (MB)|Count|Avg (MB)|Med (MB)|Category|Operation";
@@ -113,7 +113,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             let (text, table) = (report(times), table(times));
             vec![text.clone() + &sizes, text.clone() + &after_a_line, sizes + &table, after_a_line + &text]
         };
-        is_none_without_a_time: "no time in any table",
+        is_none_without_a_time: "None without busy time",
             "If the time of all rows is 0, return None; if there is time but no copy, Some(0)." => |d| {
             let n = d.whole(2, 9);
             vec![

@@ -69,7 +69,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 // A gap of 30 % behind a short one within a long one.
                 &[(1, 0, 50), (2, 10, 20), (1, 80, 100)],
             ]);
-        counts_all_that_kernels_cover: "a device has several streams",
+        counts_all_that_kernels_cover: "`Kind::Kernel` spans cover",
             "Add all time in which any kernel runs: sort by start, and keep the greatest end so far." => |_| with_kernels([
                 // A long one and a short one in another stream.
                 &[(1, 0, 85), (2, 10, 20)],
@@ -82,7 +82,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 // 85 % and 5 %: the first piece is enough.
                 &[(1, 0, 85), (2, 95, 100)],
             ]);
-        measures_against_wall_time: "of `wall`, the pattern is",
+        measures_against_wall_time: "of `wall`",
             "Compare the busy time with `wall`, not with that of any spans." => |_| vec![
                 // The kernels cover all of the host's spans, but there is much time of no span.
                 line(40, &[(Launch, 8), (Wait, 4)], &[(1, 0, 12)]),
@@ -118,14 +118,14 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
             ];
             near.map(|(wall, busy)| line(wall, &[(Wait, wall - wall / 8), (Launch, wall / 8)], &[(1, 0, busy)])).into()
         };
-        breaks_ties_in_order: "the first of these three",
+        breaks_ties_in_order: "If two are equal",
             "If two sums are equal, input comes before synchronisation, and both before launch." => |_| vec![
                 line(100, &[(Launch, 10), (Wait, 30), (Load, 30)], &[(1, 0, 20)]),
                 line(100, &[(Load, 30), (Launch, 30)], &[(1, 0, 20)]),
                 line(100, &[(Launch, 20), (Wait, 20), (Copy, 20)], &[(1, 0, 20)]),
                 line(100, &[(Wait, 30), (Launch, 30)], &[(1, 0, 20)]),
             ];
-        is_none_without_evidence: "all three are 0",
+        is_none_without_evidence: "all are 0",
             "If all three sums are 0, return None, unless kernels cover enough; 0 ns of kernels are never enough." =>
             |_| vec![
                 line(100, &[], &[]),

@@ -59,7 +59,7 @@ fn at_ridges(d: &mut Draw) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.6";
     by roofs {
-        counts_operations_and_bytes: "read once and the result is written once",
+        counts_operations_and_bytes: "read once and the result written once",
             "Multiply `width` by the numbers of all three matrices: rows·inner + inner·columns + rows·columns." => |d| {
             // Also one row, one column, and an inner product of one number.
             let one = [[1, 7, 5, 4], [6, 1, 9, 4], [5, 8, 1, 4]].map(product);
@@ -67,13 +67,13 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.6";
         };
         uses_the_width_of_a_number: "of `width` bytes", "A number has `width` bytes, not always 4." =>
             |d| [2, 8, 1].map(|width| (drawn(d, 20, width), MACHINE)).into();
-        counts_large_products: "more than 10¹²",
+        counts_large_products: "`flops` counts",
             "Convert the sizes to f64 before you multiply: 32 bits overflow, and f32 rounds." => |d| {
             // 10^13 operations, and 10^9 bytes.
             let rows = 100_001 + 2 * d.whole(1, 9_000);
             vec![(product([rows, 8001, 9001, 4]), MACHINE)]
         };
-        is_limited_by_the_lower_limit: "the lower of its arithmetic and its memory limit", "" => at_ridges;
+        is_limited_by_the_lower_limit: "the lower of the arithmetic and memory limits", "" => at_ridges;
         is_not_memory_bound_at_the_ridge: "at the ridge", "" => |d| {
             // 2·n³ operations over 12·n² bytes are n/6 a byte: with n = 12 nothing is rounded.
             let bytes = f64::from(1 << d.whole(4, 20));

@@ -124,12 +124,13 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.2";
         times_until_the_device_is_done: "includes exactly one wait",
             "For each of `runs`: read `device.now()`, call `work`, wait once, read it again, and subtract as u64." =>
             |d| vec![Device::new(0, vec![cost(d); 3])];
-        excludes_older_work: "older work", "Wait before the clock is first read, also if there is no warm-up." => |d| {
+        excludes_older_work: "an idle device",
+            "Wait before the clock is first read, also if there is no warm-up." => |d| {
             let device = Device::new(0, vec![cost(d); d.whole(2, 4)]);
             device.done.set(1000 * d.whole(300, 900) as u64);
             vec![device]
         };
-        excludes_the_warm_up: "that are not timed",
+        excludes_the_warm_up: "untimed calls",
             "Call `work` `warm_up` times without taking times, then wait, then take `runs` times." => |d| {
             let sizes = [(d.whole(2, 4), d.whole(2, 4)), (1, 1), (3, 1)];
             sizes.map(|(warm_up, runs)| {
@@ -137,7 +138,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.2";
                 Device::new(warm_up, [vec![30 * cost; warm_up], vec![cost; runs]].concat())
             }).into()
         };
-        times_each_run_in_order: "in the order of the runs",
+        times_each_run_in_order: "in order",
             "Return the time of each run, in the order of the runs; without runs, the list is empty." => |d| {
             let (warm_up, runs) = (d.whole(1, 2), d.whole(4, 6));
             let mut costs: Vec<u64> = (0..warm_up + runs).map(|_| cost(d)).collect();
@@ -146,7 +147,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.2";
             costs[warm_up + 1] = 5_000;
             vec![Device::new(warm_up, costs), Device::new(warm_up, vec![5_000; warm_up])]
         };
-        returns_errors: "return its error",
+        returns_errors: "Return the first error",
             "If `work` or a wait fails, in the warm-up too, return its error as it is, and at once: `?` does." => |d| {
             let runs = d.whole(3, 5);
             let of_work = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, runs + 1)];

@@ -64,7 +64,7 @@ fn deep(depth: u64, length: u64) -> Vec<Span> {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
     by added {
-        subtracts_direct_children_from_self_time: "minus that of its direct children",
+        subtracts_direct_children_from_self_time: "excludes direct children",
             "Each name of any kind has a row: its calls, their time, and that minus their direct children's." =>
             |d| vec![spans(&times(d, 8), 0, "step 0-7, forward 1-4, linear 2-3, backward 5-6")];
         sums_spans_of_the_same_name: "of each name",
@@ -86,7 +86,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let late = spans(&t, 0, "save 10-11, step 6-7, backward 5-8, linear 2-3, forward 1-4, step 0-9");
             [vec![ended.clone(), late], vec![ended; 4].iter().map(|spans| shuffled(d, spans)).collect()].concat()
         };
-        accepts_adjacent_spans: "Spans that touch",
+        accepts_adjacent_spans: "nest only within a lane",
             "Spans that touch are side by side; of two with one start or end, the longer contains the other." => |d| {
             let t = times(d, 8);
             vec![
@@ -95,7 +95,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
                 spans(&t, 0, "step 0-4, linear 0-1, forward 0-2, linear 1-2, backward 2-4, linear 3-4"),
             ]
         };
-        separates_threads: "do not contain each other",
+        separates_threads: "nest only within a lane",
             "A span lies only within spans of its own lane; the times of all lanes are added to one row." => |d| {
             let t = times(d, 10);
             // The lane of the outer spans comes first, and last.
@@ -114,12 +114,12 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let few = ["save 0-1, write 0-1", "write 0-1, save 0-1", "save 0-3, write 1-2, copy 1-2, save 1-2"];
             [few.map(|text| spans(&t, 0, text)).to_vec(), vec![pairs]].concat()
         };
-        counts_spans_of_no_length: "a span of no length",
+        counts_spans_of_no_length: "The calls",
             "A span of no length is a call like any other, wherever it lies." => |d| {
             let marks = "a 0-0, a 2-2, a 5-5, step 0-5, forward 0-2, backward 2-5, a 6-7, backward 3-3, log 4-4";
             vec![spans(&times(d, 8), 0, marks)]
         };
-        is_exact_for_long_times: "exact",
+        is_exact_for_long_times: "The calls, total and self time",
             "Compute with u64: 32 bits hold 4 seconds of nanoseconds, and floats round." => |d| {
             let t = times(d, 6);
             // Seconds, and years.
@@ -127,7 +127,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let units = [1_000_000_007, 10_000_000_000_000_007];
             units.map(|unit| spans(&long(unit), 0, "step 0-5, forward 1-2, forward 3-4")).into()
         };
-        sorts_by_self_time: "sorted by descending self time", "" => |d| {
+        sorts_by_self_time: "by descending self time", "" => |d| {
             let own = d.whole(5, 15) as u64;
             let span = |name: &'static str, start, time| Span::new(name, Kind::Other, 0, start, start + time);
             // The greatest total has the least self time. Eight names have the same self time and different totals.
@@ -137,7 +137,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             }
             vec![all]
         };
-        adds_up_deep_and_many_spans: "takes minutes",
+        adds_up_deep_and_many_spans: "up to 300,000",
             "Sort the spans and keep a stack of the open ones: no recursion, and do not compare all with all." => |d| {
             let length = d.whole(2, 9) as u64;
             vec![deep(3, length), deep(150_000, length)]

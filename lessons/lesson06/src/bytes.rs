@@ -18,12 +18,12 @@ fn bytes<const COUNT: usize>(answer: &Lesson06, (format, moments): (Format, u32)
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.6";
     by bytes::<2> {
-        stores_weights_in_whole_bytes: "fp32 and tf32 take 4 bytes",
+        stores_weights_in_whole_bytes: "4 each in fp32 and tf32",
             "By `format.bits()`, weight and gradient take 4 bytes each in fp32 and tf32, 2 in 16 bits, 1 in 8 bits." =>
             |_| with_every_overflow(&ALL).into_iter().map(|f| (f, 2)).collect();
     }
     by bytes::<3> {
-        has_masters_only_in_low_precision: "have a `master` of 4 bytes",
+        has_masters_only_in_low_precision: "`master` is 4",
             "The master takes 4 bytes if the weight takes fewer, and 0 if the weight is fp32 itself." => |d| {
             let moments = [2, 1, 0, d.whole(3, 9) as u32];
             with_every_overflow(&ALL).into_iter().flat_map(|f| moments.map(|n| (f, n))).collect()

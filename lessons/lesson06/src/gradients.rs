@@ -70,7 +70,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.3";
         };
     }
     by scaled::<2> {
-        returns_unscaled_gradients: "divided by `scale`",
+        returns_unscaled_gradients: "divide it by `scale`",
             "Divide each gradient once by `scale`; return all in f32, in the same order and shapes." => |d| {
             let mut one = |scale: f64, shape: &[usize]| {
                 let numbers = d.list(shape.iter().product(), -2.0, 3.0);
@@ -110,14 +110,14 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.3";
             ];
             all.iter().map(|given| lists(8.0, given)).chain([in_fp16]).collect()
         };
-        accepts_large_finite_gradients: "whatever their sum",
+        accepts_large_finite_gradients: "whether any is infinite or NaN",
             "Large finite numbers are no overflow: look at each; a sum or a square may be infinite." => |_| {
             let all: [&[&[f64]]; 5] = [
                 &[&[70000.0]], &[&[1e30]], &[&[3e38, 3e38]], &[&[3e38], &[3e38]], &[&[3e38, -3e38, 3e38], &[-3e38]],
             ];
             all.map(|given| lists(1.0, given)).into()
         };
-        accepts_no_gradients: "There may be no gradients",
+        accepts_no_gradients: "return all",
             "Without gradients, return an empty list and false: there is no first one, and nothing to stack." =>
             |_| vec![lists(8.0, &[])];
         returns_errors_of_the_backward_pass: "return its error", "Return an error of `backward` with `?`." =>

@@ -86,7 +86,7 @@ fn drawn(d: &mut Draw, dtype: DType, but: &'static str) -> Input {
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
     by stepped::<1> {
-        gives_the_optimizer_fp32_gradients: "with all gradients in fp32, otherwise unchanged",
+        gives_the_optimizer_fp32_gradients: "with all gradients in fp32",
             "Call `step` once, with all gradients in their order, converted to fp32, and not changed." => |d| vec![
                 drawn(d, DType::BF16, ""),
                 drawn(d, DType::F16, ""),
@@ -95,7 +95,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
             ];
     }
     by stepped::<2> {
-        does_not_round_the_masters: "keep all their bits",
+        does_not_round_the_masters: "only `step` changes the masters",
             "`step` changes the masters; do not change them yourself, neither before nor after." =>
             |d| vec![drawn(d, DType::BF16, "")];
     }
@@ -115,11 +115,11 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
             let input = |dtype| (masters.clone(), vec![1.0; 11], dtype, (1.0, 0.0), EIGHTHS);
             [DType::F32, DType::BF16, DType::F16].map(input).into()
         };
-        leaves_weights_unchanged_on_error: "If `step` fails",
+        leaves_weights_unchanged_on_error: "change no weight if `step` fails",
             "Return an error of `step` with `?`, and set no weight." => |d| vec![drawn(d, DType::BF16, STEP_FAILS)];
     }
     by stepped::<0> {
-        returns_errors_of_low: "If `low` fails", "Return an error of `low` with `?`." =>
+        returns_errors_of_low: "Return the first error", "Return an error of `low` with `?`." =>
             |d| vec![drawn(d, DType::BF16, LOW_FAILS)];
     }
 };

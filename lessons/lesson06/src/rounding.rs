@@ -52,7 +52,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             all.extend(ALL.into_iter().flat_map(|f| at_exponents(d, 121..129, f)));
             all
         };
-        keeps_subnormal_numbers: "as far apart as just above it",
+        keeps_subnormal_numbers: "at least `format.least_exponent()`",
             "Below the least normal number, e is `format.least_exponent()`: round to multiples of that spacing." =>
             |d| [FP16, FP8_E4M3, FP8_E5M2].into_iter().flat_map(|f| {
             // The smallest number is odd: half of it is as near to 0, which is even.
@@ -61,13 +61,13 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             let near = times(2f64.powi(f.least_exponent()), &[0.6, -0.8, drawn[0], d.number(1.01, 1.9), 1.0]);
             [(times(f.least(), &fixed), f), (times(f.least(), &drawn), f), (near, f)]
         }).collect();
-        overflows_as_its_format_says: "exceeds `format.max`",
+        overflows_as_its_format_says: "above `format.max`",
             "If the rounded |x| exceeds `format.max`, `format.overflow` is the result, with the sign of x." => |d| {
             let far = d.number(1.2, 30.0);
             let formats = with_every_overflow(&[FP16, FP8_E5M2, FP8_E4M3]).into_iter();
             formats.map(|f| (times(f.max, &[1.0, -1.0, far, -far]), f)).collect()
         };
-        overflows_after_rounding: "If the rounded |x|",
+        overflows_after_rounding: "A rounded |x| above",
             "Round first, as if there were no greatest number, and then compare with `format.max`." => |d| {
             let near = d.number(65505.0, 65519.5) as f32;
             // The number after 65504 would be 65536, which is even; 448 is even, too, and its tie does not overflow.
@@ -86,12 +86,12 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             let special = with_every_overflow(&ALL).into_iter().map(|f| (vec![f32::NAN, 0.0, -0.0], f));
             special.chain([FP16, FP8_E4M3, FP8_E5M2].map(|f| (vec![1e-12, -1e-12], f))).collect()
         };
-        overflows_from_infinity: "or `x` is infinite",
+        overflows_from_infinity: "or an infinite `x`",
             "An infinity overflows in every format, fp32 as well: handle it first, by `format.overflow`." => |_| {
             let infinities = vec![f32::INFINITY, f32::NEG_INFINITY];
             with_every_overflow(&ALL).into_iter().map(|f| (infinities.clone(), f)).collect()
         };
-        is_exact_for_every_exponent: "any f32",
+        is_exact_for_every_exponent: "The spacing at `x`",
             "Calculate in f64, which has every f32 and every spacing, also those of the smallest numbers." => |d| {
             let mut all = ALL.map(|f| (times(f.least(), &[3.0, 0.7, -2.3]), f)).to_vec();
             all.extend(ALL.into_iter().flat_map(|f| at_exponents(d, 0..255, f)));

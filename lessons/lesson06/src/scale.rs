@@ -35,7 +35,7 @@ fn steps(answer: &Lesson06, (scale, [growth, backoff], interval, good, steps): I
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.4";
     by steps {
-        backs_off_after_an_overflow: "multiplies the scale by `state.backoff`, with no lower limit",
+        backs_off_after_an_overflow: "multiplies it by `state.backoff`",
             "After each overflow, multiply `state.scale` by `state.backoff`, and set `state.good` to 0." => |d| vec![
                 (65536.0, [2.0, 0.5], 2000, 0, "××"),
                 (2.0, [2.0, 0.5], 5, 0, "×××"),
@@ -54,7 +54,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.4";
         resets_the_count_after_an_overflow: "resets `state.good` to 0",
             "An overflow sets `state.good` to 0, however many good steps came before, and reduces the scale." =>
             |d| vec![(2f64.powi(d.whole(4, 16) as i32), [2.0, 0.25], 5, 0, "····×·····")];
-        stays_within_fp32: "above `f32::MAX`",
+        stays_within_fp32: "exceeds `f32::MAX`",
             "Keep the scale only if the new one is above `f32::MAX`; the count restarts in either case." => |_| vec![
                 (2f64.powi(126), [2.0, 0.25], 3, 0, "·······"),
                 (f64::from(f32::MAX) / 4.0, [4.0, 0.5], 1, 0, "··×·"),

@@ -50,7 +50,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.2";
         follows_half_cosines: "(1 + cos πs)",
             "From 0 to rising·total − 1, and from there to total − 1, each value is b + (a − b)/2·(1 + cos πs)." =>
             |d| of(d, |cycle| (0..cycle.total).collect());
-        peaks_between_two_steps: "need not be a whole number",
+        peaks_between_two_steps: "which may be a fraction",
             "The peak may lie between any two steps: use it as it is. The first step after it is in the fall." => |d| {
             let cycle = cycle(d);
             let of = |(total, rising)| (OneCycle { total, rising, ..cycle.clone() }, (0..total).collect());

@@ -83,18 +83,18 @@ fn looked(answer: &Lesson07, look: Look) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
     by looked {
-        normalises_each_filter: "is scaled to the length",
+        normalises_each_filter: "scaled to the 2-norm",
             "Call `loss` once, at w + α·d: each d[i] gets the 2-norm of w[i]; with at most one axis, w stays." =>
             |d| vec![look(d, &[0.75])];
         starts_every_step_at_the_weights: "The loss at w + α·d",
             "Normalise d to the first w, once; call `loss` once for each α, in their order, at that w + α·d." =>
             |d| vec![look(d, &[-0.5, 0.0, 0.25, 1.0]), look(d, &[0.5, -1.0, 0.0, 2.0, 1500.0]), look(d, &[])];
-        accepts_a_filter_of_zeros: "all zeros",
+        accepts_a_filter_of_zeros: "filter of zeros",
             "If w[i] or d[i] is all zeros, w[i] stays: neither divide by its length, nor replace it." => |d| {
             let (weights, ways) = (numbers(d, [1.0, 0.0, 0.25]), numbers(d, [0.0, 1.0, 1.0]));
             vec![look(d, &[0.5]), Look { weights, ways, ..look(d, &[0.5]) }]
         };
-        accepts_short_filters: "between 1e-15 and 1e15",
+        accepts_short_filters: "however short",
             "Only a length of exactly 0 is special: add nothing to a length, and take no short one for 0." => |d| {
             let ways = numbers(d, [TINY; 3]);
             vec![look(d, &[0.25]), Look { ways, ..look(d, &[0.25]) }]

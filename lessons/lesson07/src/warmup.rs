@@ -39,14 +39,14 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.1";
             let (warmup, base) = (d.whole(4, 8) as u64, drawn(d, 0.01, 0.2));
             vec![(1..warmup, warmup, base, 256, 32), (0..3, 1, base, 256, 32)]
         };
-        accepts_any_two_batch_sizes: "smaller than `reference`",
+        accepts_any_two_batch_sizes: "base·batch/reference",
             "batch/reference may be a fraction, also below 1: divide as f64, round nothing, limit nothing." => |d| {
             let (reference, base) = (d.whole(60, 90), drawn(d, 0.01, 0.2));
             // 2.6 to 2.9 times, so that rounding is not rounding down; then a smaller one.
             let batch = 2 * reference + d.whole(6, 9) * reference / 10;
             vec![(2..6, 4, base, batch, reference), (2..6, 4, base, d.whole(8, 28), reference)]
         };
-        starts_at_the_scaled_rate_without_warm_up: "Without warm-up",
+        starts_at_the_scaled_rate_without_warm_up: "If `warmup` is 0",
             "If `warmup` is 0, step 0 already has the scaled rate; do not divide by 0." =>
             |d| vec![(0..3, 0, drawn(d, 0.01, 0.2), 128, 32)];
     }

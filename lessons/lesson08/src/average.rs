@@ -114,7 +114,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.4";
             let mixed = [F32, F16, BF16, F64, F32].map(six);
             vec![drawn(d, 1, &[six(F64)]), drawn(d, 2, &[six(F64)]), drawn(d, 2, &mixed)]
         };
-        accepts_non_contiguous_gradients: "need not be contiguous",
+        accepts_non_contiguous_gradients: "contiguous or not",
             "Read the numbers in the order of the shape: `flatten_all` copies what is not contiguous." => |d| vec![
                 viewed(drawn(d, 1, &[(&[3, 2], F32)]), Tensor::t),
                 viewed(drawn(d, 2, &[(&[3, 2], F32)]), Tensor::t),
@@ -132,7 +132,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.4";
             ];
     }
     by fails {
-        passes_on_the_error: "returns an error", "Return the error of `all_reduce`, with `?`; do not unwrap it." =>
+        passes_on_the_error: "return its error", "Return the error of `all_reduce`, with `?`; do not unwrap it." =>
             |_| vec![one(F32, &[&[1.0, 2.0]])];
     }
 };

@@ -74,13 +74,13 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
                 model(&[60, 60, 60, 60, size, size], "10", 10, 20),
             ]
         };
-        keeps_the_order_of_closing: "in the order in which they were closed",
+        keeps_the_order_of_closing: "in the order of closing",
             "List buckets as they close, then those still open: the one with the greatest last index first." => |d| {
             let size = d.whole(10, 19);
             // The bucket that is opened first is closed last.
             vec![model(&[7, 8, 8, 8, 8, 4], "110001", 10, 20), model(&[9, size, size, 1], "1001", 10, 20)]
         };
-        orders_the_remaining_buckets: "in the order in which they last received a parameter",
+        orders_the_remaining_buckets: "in the order of their latest additions",
             "Sort those still open by their last parameter, the greatest index first; a map has another order." => |_| {
             let mut all = vec![model(&[5, 5, 5, 4, 5, 2], "202120", 10, 20)];
             all.extend([&[][..], &[12]].map(|bytes| model(bytes, "0", 10, 20)));

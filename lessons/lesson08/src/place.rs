@@ -131,7 +131,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.5";
             };
             sets.map(without).collect()
         };
-        rejects_a_value_that_is_not_a_number: "is not a whole number",
+        rejects_a_value_that_is_not_a_number: "is not a `usize`",
             "If `parse::<usize>()` fails, return an error with the variable's name, also for a rank that is empty." =>
             |_| {
             let texts = ["first", "", "  ", "-1", "2.5", "1.0", "4(x2)", "1 0", "0x1"];

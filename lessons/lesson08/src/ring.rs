@@ -98,7 +98,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
         composes_to_an_all_reduce: "ends with all of `data` complete",
             "The first half must end with chunk r complete at rank r, and the second one must start with it." =>
             |d| even(d, &[BOTH]);
-        accepts_uneven_and_empty_chunks: "may differ by one number in length",
+        accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",
             "Take every range, also an empty one, from `chunk`; a buffer is as long as the chunk that arrives." => |d| {
             let (world, more) = (d.whole(5, 9), d.whole(1, 4));
             drawn(d, &[SCATTER, GATHER], &[(4, 10), (3, 7), (world, 3 * world + more), (9, 23), (5, 3), (3, 0)])

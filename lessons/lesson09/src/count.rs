@@ -61,7 +61,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
         // The last one has more than 32 bits.
         rounds_chunks_up: "rounded up", "Divide by `ranks` and round up first; then multiply, in u64." =>
             |_| at(&Stage::ALL[2..], &[(3, 8), (10, 4), (9, 2), (0, 4), (1_000_000_000_000, 1000)]);
-        is_free_for_one_rank: "One rank alone sends nothing", "One rank alone has nobody to send to." =>
+        is_free_for_one_rank: "(`ranks` − 1) chunks", "One rank alone has nobody to send to." =>
             |d| at(&Stage::ALL, &[(d.whole(10, 99) as u64, 1)]);
     }
 };

@@ -32,7 +32,7 @@ impl OnRanks for GradientsByRank {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     by results {
-        returns_its_chunk_of_the_mean: "this rank's `chunk` of the mean over the ranks",
+        returns_its_chunk_of_the_mean: "this rank's `chunk` of the mean of `gradients` over the ranks",
             "Return this rank's chunk of the sum, divided by the number of ranks, once." =>
             |d| [(1, 3), (3, 9), (2, 6), (4, 1200), (5, 10)].map(|(world, n)| drawn(d, world, n)).into();
         accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",

@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
         steps_by_the_mean_gradient: "the mean over the ranks",
             "Average all gradients, call `update` once with the own chunk of both lists, and gather what it changed." =>
             |d| [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)).into();
-        keeps_optimizer_state_by_part: "the same chunk in every step",
+        keeps_optimizer_state_by_part: "this rank's `chunk` of `params`",
             "`update` keeps state for its parameters: it gets the same chunk in every step, and nothing else." =>
             |d| [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)).into();
         accepts_uneven_and_empty_parts: "Chunks may be uneven or empty",

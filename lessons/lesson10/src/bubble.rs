@@ -45,9 +45,10 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
             let stages = d.whole(6, 40);
             vec![(4, 12), (5, 32), (stages, 4 * (stages - 1)), (stages, 2 * (stages - 1)), (d.whole(3, 6), d.whole(7, 12))]
         };
-        is_zero_for_a_single_stage: "A single stage is never idle", "With one stage the bubble is 0." =>
+        is_zero_for_a_single_stage: "through each of the other stages", "With one stage the bubble is 0." =>
             |d| vec![(1, 1), (1, d.whole(2, 20))];
-        may_exceed_one: "the bubble exceeds 1", "With few micro-batches a stage is idle for longer than it computes." => |d| {
+        may_exceed_one: "The bubble may exceed 1",
+            "With few micro-batches a stage is idle for longer than it computes." => |d| {
             let m = d.whole(2, 9);
             vec![(4, 1), (3 * m + 1, m)]
         };
@@ -58,11 +59,14 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
             let (warm_up, m) = (d.whole(2, 4), d.whole(3, 6));
             vec![order(0, 4), order(warm_up, warm_up + 3), order(m, m)]
         };
-        counts_any_order: "the order of any schedule", "The greatest count may be anywhere, and the numbers of the micro-batches do not matter." =>
+        counts_any_order: "belong to any schedule",
+            "The greatest count may be anywhere, and the numbers of the micro-batches do not matter." =>
             |_| vec![passes(&[8, 6, 10, -10, -6, -8, 9, -9]), passes(&[1, -1, 2, 3, -3, 4, 5, -5, -4, -2])];
-        counts_what_is_left: "may be missing at the end", "Compare the count after each pass: an order may end with a forward pass." =>
+        counts_what_is_left: "lack backward passes at the end",
+            "Compare the count after each pass: an order may end with a forward pass." =>
             |_| vec![passes(&[1]), passes(&[1, -1, 2, 3]), passes(&[1, 2, -1])];
-        keeps_none_of_an_empty_order: "An empty order keeps none", "Begin with 0: without passes nothing is kept." => |_| vec![Vec::new()];
+        keeps_none_of_an_empty_order: "or be empty",
+            "Begin with 0: without passes nothing is kept." => |_| vec![Vec::new()];
     }
 };
 

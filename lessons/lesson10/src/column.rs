@@ -57,11 +57,11 @@ fn error(answer: &Lesson10, layer: Layer) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.1";
     by outputs {
-        computes_its_own_outputs: "This rank's outputs of a linear layer",
+        computes_its_own_outputs: "this rank's outputs",
             "Multiply x by the transpose of this rank's rows of W, and add its part of the bias to each row, once." => |d| layers(d, false);
     }
     by gradients {
-        sums_the_gradient_of_x_alone: "the sum over all ranks",
+        sums_the_gradient_of_x_alone: "over all ranks",
             "Sum the gradient of x by one `sum_over_ranks` that all ranks call; those of weight and bias stay on this rank." =>
             |d| [layers(d, true), layers(d, false)].concat();
     }
@@ -70,7 +70,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.1";
             |d| layers(d, false);
     }
     by error {
-        returns_the_error_of_the_sum: "return it", "Return the error of the sum, with `?`." =>
+        returns_the_error_of_the_sum: "return its error", "Return the error of the sum, with `?`." =>
             |d| layers(d, false).split_off(2);
     }
 };

@@ -35,12 +35,12 @@ fn some(d: &mut Draw, few: bool) -> Vec<Shape> {
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.4";
     by order {
-        warms_up_for_the_stages_that_follow: "one forward pass for each stage that follows",
+        warms_up_for_the_stages_that_follow: "One forward pass for each stage that follows",
             "Begin with one forward pass for each stage that follows this one; then the first turn begins with one more." =>
             |d| some(d, false);
-        warms_up_with_few_micro_batches: "fewer micro-batches than that",
+        warms_up_with_few_micro_batches: "at most `micro_batches`",
             "With fewer micro-batches than stages that follow, begin with the forward passes of all of them." => |d| some(d, true);
-        is_empty_without_micro_batches: "the order is empty", "Without micro-batches there is no pass." => empty;
+        is_empty_without_micro_batches: "at most `micro_batches`", "Without micro-batches there is no pass." => empty;
     }
 };
 

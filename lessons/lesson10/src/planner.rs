@@ -133,7 +133,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let three = (Work { parameters: 3_000, ..work(100) }, machine(1, 3, 16_067));
             [odd(), odd(), vec![three]].concat()
         };
-        fills_the_memory_exactly: "at most the memory of a rank", "A candidate fits if its bytes are at most the memory." => |_| {
+        fills_the_memory_exactly: "at most `memory`", "A candidate fits if its bytes are at most the memory." => |_| {
             let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
             cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect()
         };

@@ -35,12 +35,12 @@ fn ascending(d: &mut Draw, count: usize) -> Vec<f64> {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
     by edges {
-        starts_at_the_least_and_ends_at_the_greatest_value: "The first edge is the least value",
+        starts_at_the_least_and_ends_at_the_greatest_value: "Edge 0 is the smallest value",
             "One bin has two edges: the least value, and the greatest one, `sorted[n - 1]`, as they are." => |d| {
             let reversed = ascending(d, 6).into_iter().rev().collect();
             vec![(ascending(d, 5), 1), (ascending(d, 2), 1), (reversed, 1)]
         };
-        fills_bins_equally: "at least i/bins of all values are at or below v",
+        fills_bins_equally: "at least i/bins of all values are at most v",
             "After the first, edge i is one of the sorted values, that of index `(i * n).div_ceil(bins) - 1`." =>
             |d| [(6, 2), (6, 3), (11, 4), (9, 4), (12, 4), (12, 3), (10, 5), (10, 3), (7, 2)]
                 .map(|(count, bins)| (ascending(d, count), bins)).to_vec();
@@ -55,7 +55,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             }
             all
         };
-        accepts_more_bins_than_values: "may be greater than n",
+        accepts_more_bins_than_values: "and fewer than `bins`",
             "With more bins than values, the same rule holds, and every value is an edge, once." =>
             |d| [(3, 4), (3, 10), (5, 7), (2, 3), (2, 6)].map(|(count, bins)| (ascending(d, count), bins)).to_vec();
         merges_equal_edges: "Equal edges are merged",
@@ -73,7 +73,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
                 (vec![a, a.next_up(), a + 0.25, a + 5.0], 4),
             ]
         };
-        counts_with_integers: "Count with integers",
+        counts_with_integers: "counted with integers",
             "A float is slightly above or below the whole number here: `(i * n).div_ceil(bins)` is exact." => |_| {
             // 0.07·100 is 7.000000000000001, and 9·(14/50) in floats is not 126/50.
             let counts = [(100, 100), (50, 25), (49, 49), (60, 30), (14, 50), (28, 50), (4000, 30)];
@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
         };
     }
     by bins {
-        finds_the_bin_of_a_value: "The index of the bin that contains `value`",
+        finds_the_bin_of_a_value: "the index of the bin that contains `value`",
             "Of the edges between two bins, `edges[1..edges.len() - 1]`, count those below the value." => |d| {
             [5, 3, 9, 2].map(|count| {
                 let mut edges = ascending(d, count);

@@ -27,7 +27,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
             let bins = drawn(d, 4);
             bins.0.iter().map(|&edge| (bins.clone(), vec![edge])).collect()
         };
-        splits_the_bin_of_the_target: "has a part of each kind",
+        splits_the_bin_of_the_target: "∫ (F(x) − H(x))² dx over all x",
             "Split the bin of the target at the target: F² below it, (F − 1)² above it." => |d| {
             (0..3).map(|_| {
                 let (bins, parts) = (drawn(d, 3), [0.25, 0.75, d.number(0.02, 0.1), d.number(0.9, 0.98)]);
@@ -51,7 +51,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
             all.push(((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]));
             all
         };
-        adds_the_distance_outside: "A target outside the edges adds its distance",
+        adds_the_distance_outside: "includes its distance from the nearest edge",
             "Add the distance from the nearest edge, as it is, to the areas of all bins, which count as well." => |d| {
             [1, 4].map(|count| {
                 let bins = drawn(d, count);

@@ -87,10 +87,10 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
             ];
             lists.map(|(ids, rows, width)| drawn(d, ids, rows, width)).into()
         };
-        returns_no_rows_without_ids: "without ids, the result is [0, width]",
+        returns_no_rows_without_ids: "`ids` may be empty",
             "Without ids, return `Tensor::zeros((0, width), …)` with the dtype and device of the table." =>
             |d| vec![drawn(d, &[], 4, 3)];
-        keeps_the_dtype_of_the_table: "It has the dtype of `table`",
+        keeps_the_dtype_of_the_table: "has the dtype of `table`",
             "The result has the dtype of the table, f32 or f64, also without ids: convert nothing." =>
             |d| vec![wide(drawn(d, &[2, 0, 2], 4, 2)), wide(drawn(d, &[], 4, 2))];
     }
@@ -112,7 +112,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
         };
     }
     by sums {
-        sums_the_rows_of_each_id: "the sum of the rows of `grad` whose id is `rows[i]`",
+        sums_the_rows_of_each_id: "the sum of the rows of `grad` with id `rows[i]`",
             "Row i of `values` is the sum, as it is, of all rows of `grad` whose id is `rows[i]`." => |d| {
             let lists: [&[u32]; 6] = [&[31, 2, 2, 7, 2], &[31, 2, 7, 2], &[7, 31, 7, 7, 2], &[31, 7, 2], &[2, 2], &[7]];
             let mut all = lists.map(|ids| grad(d, ids, 3)).into_iter().collect::<Vec<Input>>();
@@ -123,16 +123,16 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
             all.push((vec![7, 2, 7], Tensor::new(&zero, &Device::Cpu)));
             all
         };
-        keeps_the_dtype_of_the_gradient: "`values` has the dtype of `grad`",
+        keeps_the_dtype_of_the_gradient: "in the dtype of `grad`",
             "Read and add the gradients in the dtype of `grad`, f32 or f64: convert nothing." =>
             |d| vec![wide(grad(d, &[5, 2, 5, 9], 2))];
-        sums_a_transposed_gradient: "`grad` may be a transposed view",
+        sums_a_transposed_gradient: "`grad` a transposed view",
             "A transposed view is not contiguous: call `contiguous` before `index_add`." =>
             |d| vec![transposed(grad(d, &[3, 8, 3, 1], 3))];
-        returns_no_gradient_without_ids: "Without ids, `values` is [0, width]",
+        returns_no_gradient_without_ids: "`ids` may be empty",
             "Without ids, `rows` is empty and `values` is zeros of shape [0, width], of the dtype of `grad`." =>
             |d| vec![grad(d, &[], 3), wide(grad(d, &[], 3))];
-        rejects_a_gradient_with_other_rows: "if `grad` has not one row for each id",
+        rejects_a_gradient_with_other_rows: "unless `grad` has one row per id",
             "First, also without ids: return an error if the numbers of rows and ids differ." => |d| {
             let cases = [(vec![4, 1, 4], 2), (vec![4, 1, 4], 4), (vec![], 2), (vec![6], 0), (vec![3, 2], 1)];
             cases.map(|(ids, rows)| drawn(d, &ids, rows, 2)).into()

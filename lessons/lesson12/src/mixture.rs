@@ -18,7 +18,7 @@ fn with_logits(mut mixtures: Vec<Named>, change: fn(f32) -> f32) -> Vec<Named> {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
     by loss {
-        is_the_density_of_one_gaussian_for_k_1: "n and k are at least 1",
+        is_the_density_of_one_gaussian_for_k_1: "under mixtures of k Gaussians",
             "With k = 1 the weight is 1, and the loss is ½·ln 2π + ln σ + ½·((y − μ)/σ)², as in 12.2." => |d| {
             let mean = d.list(1, -2.0, 2.0)[0];
             let logit = d.list(1, 0.5, 2.0)[0];
@@ -55,7 +55,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
             all.push(equal);
             all
         };
-        stays_finite_far_from_every_component: "ten thousand σ away from each component",
+        stays_finite_far_from_every_component: "σ away from each component",
             "Every density is 0 in f32: take the log-sum-exp, with the row's maximum, of ln w + ln N." => |d| {
             let far = [30.0, -100.0, 10_000.0].map(|sigmas: f32| {
                 let logit = d.list(1, -1.0, 1.0)[0];
