@@ -9,7 +9,8 @@ use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roo
 /// The calls, total and self time (`own`) of each name, by descending self time, then name.
 ///
 /// Self time excludes direct children; total time excludes spans within a span of the same name, at any depth. The
-/// spans, up to 300,000 in any order, nest only within a lane; of equal ones, the first in the list is outer.
+/// spans, up to 300,000 in any order, nest only within a lane, where touching ones are side by side; of equal ones, the
+/// first in the list is outer.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     todo!("5.1: which span contains which, then sum by name")
 }
@@ -28,9 +29,9 @@ pub fn time_device(
 }
 
 /// What limits a run: `Pattern::Compute` if `Kind::Kernel` spans cover more than 0 and at least `COMPUTE_BOUND` (0.8)
-/// of `wall`. Overlapping time counts once.
+/// of `wall`. Their overlapping time counts once.
 ///
-/// Otherwise, it is the greatest of three sums over all spans: `Kind::Load` and `Kind::Copy` together
+/// Otherwise, it is the greatest of three sums of times over all spans: `Kind::Load` and `Kind::Copy` together
 /// (`Pattern::Input`), `Kind::Wait` (`Pattern::Synchronisation`), or `Kind::Launch` (`Pattern::Launch`). If two are
 /// equal, the first counts; if all are 0, return None.
 pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {

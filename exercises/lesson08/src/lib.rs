@@ -59,9 +59,9 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
 /// | `Open MPI` | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
 /// | `Slurm` | `SLURM_PROCID` | `SLURM_NTASKS` | `SLURM_LOCALID` |
 ///
-/// The first launcher of the table whose rank is set counts; if none is, the place is rank 0 of 1, local rank 0,
-/// launcher `alone`. White space around a number is allowed. Returns an error that names the variable if one is missing
-/// or is not a `usize`, and an error if the rank is not below the world size.
+/// The first launcher of the table whose rank is set, even if empty, counts; if none is, the place is rank 0 of 1,
+/// local rank 0, launcher `alone`. White space around a number is allowed. Returns an error that names the variable if
+/// one is missing or is not a `usize`, and an error if the rank is not below the world size.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     todo!("8.5: which launcher, its three numbers, and whether they are possible")
 }

@@ -51,7 +51,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
             ]
         };
         fills_many_buckets: "or into one more",
-            "Keep the buckets in a list, and fill and empty each alone. Without bounds, only the additional one is left." => |d| {
+            "Fill and empty each bucket alone, in the order of the visits. Without bounds, only the additional one is left." => |d| {
             let lengths: Vec<usize> = (0..30).map(|_| d.whole(1, 120)).collect();
             let order = mixed(d, (0..30).collect())[..23].to_vec();
             let with = |bounds: &[usize], size| (lengths.clone(), order.clone(), bounds.to_vec(), size);

@@ -159,6 +159,7 @@ fn ended(state: &State) -> Facts {
     Facts::default()
         .values("calls of `take`", state.taken.len())
         .text("whether make(i) begins too early", state.early.to_string())
+        .cause("Send number i after `take` has returned for i − ahead; just before the call is too early.")
         .values("calls of `make` that run at the end", running)
 }
 
@@ -197,7 +198,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
             vec![scene((14, 2, 4), about, results, move |_, call| !bad.map(Make).contains(&call))]
         };
         starts_at_most_ahead_jobs: "At most `ahead` results",
-            "Send number i once `take` is called for i − ahead, neither at the start nor for any result." => |d| {
+            "Send number i after `take` has returned for i − ahead; just before the call is too early." => |d| {
             let late = |workers: usize, ahead: usize| {
                 // Also workers with numbers of their own, 1, 3, 5 and so on, get as far as this.
                 let enough = (ahead / 2).max(workers - 1);

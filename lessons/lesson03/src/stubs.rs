@@ -51,7 +51,7 @@ pub fn collate_ragged(clouds: &[Vec<[f32; 3]>], device: &Device) -> candle_core:
 /// Visits the records in `order`, and batches those of similar length.
 ///
 /// A record goes into the first bucket whose bound is at least its length, or into one more. A bucket with `size`
-/// records becomes the next batch. At the end, the rest of each bucket is a batch, short records first.
+/// records becomes the next batch. At the end, the rest of each bucket is a batch, in the order of the bounds.
 pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Vec<Vec<usize>> {
     todo!("3.4: fill buckets, emit the full ones")
 }

@@ -44,7 +44,7 @@ fn predictions(d: &mut Draw, classes: usize) -> Input {
 
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.4";
     by scored {
-        scores_classes_that_occur: "`confusion[t][p]` counts",
+        scores_classes_that_occur: "over the classes in `truth`",
             "Count each cloud in the row of its true class; there are `classes` rows of `classes`." =>
             // The last two classes of nine do not occur in either list.
             |d| vec![predictions(d, 7), predictions(d, 9)];

@@ -86,8 +86,9 @@ fn take(answer: &Lesson04, step: &Step, part: Part) -> Result<Facts> {
 }
 
 fn compared(answer: &Lesson04, (step, part): (Step, Part)) -> Verdict {
+    let text = format!("{step:?}").replace(", but: \"\"", "");
     let case = given(format!(
-        "a narrow PointNet, clouds of 8 points, SGD with momentum; {step:?}"
+        "a narrow PointNet, clouds of 8 points, SGD with momentum; {text}"
     ));
     let seen = |answer| take(answer, &step, part).map_err(|e| Error::Msg(e.to_string()));
     case.same(seen(answer)?, seen(&REFERENCE)?)
@@ -120,7 +121,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
     by compared {
         returns_the_mean_loss_and_the_count: "Returns the loss and the number",
             "Run the network in `pass`. Return `kernels::cross_entropy` of its logits, and the number of rows whose \
-             argmax is the label, each as an f32 of shape []." => |_| {
+             argmax is the label, in the same logits, each as an f32 of shape []." => |_| {
             // More correct predictions than a byte can count.
             let mut steps: Vec<_> = [(Vanilla, 7), (Full, 8), (Vanilla, 1600)]
                 .map(|(network, clouds)| (Step { network, clouds, ..PLAIN }, RESULTS)).to_vec();

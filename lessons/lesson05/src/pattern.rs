@@ -102,7 +102,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 and(line(100, &[(Wait, 70)], &[]), Copy, 2, 5, 95),
             ];
         sums_many_short_spans: "over all spans",
-            "Sum all spans of a kind; the greatest sum counts, however small. `Other` never does." => |_| vec![
+            "Add the full times of a kind's spans, also where they overlap; the greatest sum counts. `Other` never does." => |_| vec![
                 // The longest span is not of the kind with the greatest sum; most time is of no kind that counts.
                 line(100, &[(Wait, 9), (Launch, 6), (Other, 40), (Launch, 6), (Load, 8), (Launch, 6)], &[(1, 2, 30)]),
                 line(100, &[(Launch, 15), (Wait, 6), (Load, 12), (Wait, 6), (Other, 30), (Wait, 6)], &[(1, 2, 60)]),

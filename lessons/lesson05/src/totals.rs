@@ -86,7 +86,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let late = spans(&t, 0, "save 10-11, step 6-7, backward 5-8, linear 2-3, forward 1-4, step 0-9");
             [vec![ended.clone(), late], vec![ended; 4].iter().map(|spans| shuffled(d, spans)).collect()].concat()
         };
-        accepts_adjacent_spans: "nest only within a lane",
+        accepts_adjacent_spans: "touching ones are side by side",
             "Spans that touch are side by side; of two with one start or end, the longer contains the other." => |d| {
             let t = times(d, 8);
             vec![

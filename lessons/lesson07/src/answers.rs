@@ -171,6 +171,7 @@ pub fn lamb_step<const M: u8>(
             ((up / (below + config.eps)?)? + (&w * config.weight_decay)?)?;
         let (wn, rn) = (norm(&w)?, norm(if M == 2 { g } else { &r })?);
         let ratio = if wn > 0.0 && rn > 0.0 { wn / rn } else { 1.0 };
+        let ratio = if M == 4 && w.rank() < 2 { 1.0 } else { ratio };
         params[i].set(&(w - (r * (lr * ratio))?)?)?;
     }
     Ok(())

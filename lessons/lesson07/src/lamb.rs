@@ -53,4 +53,5 @@ pub const MISTAKES: &[Mistake<Lesson07>] = mistakes! { "7.6" lamb_step;
     1 "The means are not bias-corrected (they start at 0).";
     2 "The norm of the weights is divided by that of the gradient; divide it by that of r.";
     3 "The step is counted once for each parameter; count it once for all.";
+    4 "Parameters with one axis are not scaled; unlike in LARS, their ratio is ‖w‖/‖r‖ as well.";
 };

@@ -94,7 +94,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
             let (weights, ways) = (numbers(d, [1.0, 0.0, 0.25]), numbers(d, [0.0, 1.0, 1.0]));
             vec![look(d, &[0.5]), Look { weights, ways, ..look(d, &[0.5]) }]
         };
-        accepts_short_filters: "however short",
+        accepts_short_filters: "however small its norm",
             "Only a length of exactly 0 is special: add nothing to a length, and take no short one for 0." => |d| {
             let ways = numbers(d, [TINY; 3]);
             vec![look(d, &[0.25]), Look { ways, ..look(d, &[0.25]) }]

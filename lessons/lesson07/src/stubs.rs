@@ -90,8 +90,8 @@ pub fn accumulated(
 }
 
 /// The loss at w + α·d for each α of `alphas`, in order, by one call of `loss()` each; it may be infinite or NaN. Here
-/// w is `params` before the call, and d is `directions` with each filter `d[i]`, however short, scaled to the 2-norm of
-/// `w[i]`.
+/// w is `params` before the call, and d is `directions` with each filter `d[i]`, however small its norm, scaled to the
+/// 2-norm of `w[i]`.
 ///
 /// A filter of zeros in w or d does not move, nor do parameters with at most one axis. At the end, `params` are
 /// bit-identical to w, even if `loss` fails; then return its error at once.

@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
             vec![model(&[7, 8, 8, 8, 8, 4], "110001", 10, 20), model(&[9, size, size, 1], "1001", 10, 20)]
         };
         orders_the_remaining_buckets: "in the order of their latest additions",
-            "Sort those still open by their last parameter, the greatest index first; a map has another order." => |_| {
+            "Sort those still open by the parameter added last, the greatest index first; a map has another order." => |_| {
             let mut all = vec![model(&[5, 5, 5, 4, 5, 2], "202120", 10, 20)];
             all.extend([&[][..], &[12]].map(|bytes| model(bytes, "0", 10, 20)));
             // Six are open, in each order of their kinds.

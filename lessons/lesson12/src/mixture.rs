@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
             all
         };
         stays_finite_far_from_every_component: "σ away from each component",
-            "Every density is 0 in f32: take the log-sum-exp, with the row's maximum, of ln w + ln N." => |d| {
+            "A row's densities are all 0 in f32: take the log-sum-exp of ln w + ln N, with the maximum of each row." => |d| {
             let far = [30.0, -100.0, 10_000.0].map(|sigmas: f32| {
                 let logit = d.list(1, -1.0, 1.0)[0];
                 named(&[&[logit, 0.0], &[-0.5, 1.0], &[0.25, -0.5], &[sigmas * 0.25f32.exp()]])

@@ -3,7 +3,7 @@
 //! `cargo test -p lesson12` checks the lesson, `cargo test -p lesson12 12.2` one exercise. `cargo course hint 12.2`
 //! shows a hint.
 
-use candle_core::{DType, Result, Tensor};
+use candle_core::{DType, Result, Tensor, bail};
 use canopy::target::{SparseGradient, Summary};
 
 /// Returns the rows of `table`, `[categories, width]`, that `ids` selects, in the order of `ids`: `[ids.len(), width]`.
@@ -62,9 +62,9 @@ pub fn bin_of(edges: &[f64], value: f64) -> usize {
 /// Summarises a forecast: bin i, from `edges[i]` to `edges[i + 1]`, has the probability `probabilities[i]`. Within a
 /// bin, all values are equally likely.
 ///
-/// The quantile q is the smallest v for which the probability of all values up to v is at least q. If there is no such
-/// v, the quantile is the upper edge of the last bin whose probability is not 0. `lower` and `upper` are the quantiles
-/// (1 ∓ `coverage`)/2.
+/// The quantile q is the smallest v within the edges for which the probability of all values up to v is at least q. If
+/// there is no such v, the quantile is the upper edge of the last bin whose probability is not 0. `lower` and `upper`
+/// are the quantiles (1 ∓ `coverage`)/2.
 pub fn summarise(edges: &[f64], probabilities: &[f64], coverage: f64) -> Summary {
     todo!("12.5: the centres for the mean, the cumulated probabilities for the rest")
 }

@@ -84,7 +84,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
             let coverage = d.number(0.6, 0.95);
             [0.5, coverage].map(|coverage| (with(d, &[1.0]), coverage)).to_vec()
         };
-        accepts_bins_without_probability: "the smallest v for which the probability",
+        accepts_bins_without_probability: "the smallest v within the edges",
             "A bin of probability 0 keeps its edges, but no quantile is in it: skip it." => |d| {
             let lists = [
                 [0.0, 0.375, 0.0, 0.625, 0.0], [0.0, 0.0, 0.375, 0.625, 0.0],
@@ -92,7 +92,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
             ];
             lists.map(|p| (with(d, &p), 0.8)).to_vec()
         };
-        takes_the_least_value_of_a_flat_part: "the smallest v for which the probability",
+        takes_the_least_value_of_a_flat_part: "the smallest v within the edges",
             "Where the sum is exactly q, stop at once (`>=`): the quantile is before the empty bins." => |d| {
             // Sums of these are exact: quantiles ¼, ½ and ¾ are at the beginning of a gap.
             let lists = [
