@@ -78,7 +78,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         steps_at_the_current_rate: "also if g or lr is 0", "Use the `lr` of this call; with 0, the means are updated all the same." =>
             |d| vec![drawn_steps(d, &[0.1, 0.0, 0.01])];
         keeps_the_dtype_of_the_means: "dtypes are as in 1.3",
-            "Neither a tensor nor a factor may be converted to f32." => |d| {
+            "Do not convert a tensor of f64, or a factor, to f32." => |d| {
             // ε and both β are numbers of every dtype.
             let config = AdamConfig { beta1: 0.5, beta2: 0.75, eps: 0.125, ..AdamConfig::default() };
             vec![
@@ -101,4 +101,5 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.5" adam_step;
     9 "The mean of the gradients is not bias-corrected (it starts at 0).";
     10 "The mean of the squares is not bias-corrected (it starts at 0).";
     11 "ε is added inside the root; add it to the root.";
+    12 "ε is added to √v before the bias correction; add it to √v̂.";
 };

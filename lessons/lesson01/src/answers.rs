@@ -163,6 +163,10 @@ pub fn adam_step<const M: u8>(
             9 => (m, below),
             10 => (up, v.sqrt()?),
             11 => (up, ((below.sqr()? + config.eps)?.sqrt()? - config.eps)?),
+            12 => {
+                let root = (1.0 - beta2.powf(t)).sqrt();
+                (up, (below + (config.eps / root - config.eps))?)
+            }
             _ => (up, below),
         };
         let step = (up / (below + config.eps)?)?;

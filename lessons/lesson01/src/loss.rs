@@ -130,7 +130,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
     }
     by loss {
         keeps_the_dtype_of_the_logits: "in the dtype of the logits",
-            "Neither convert the logits to f32, nor return another dtype." => |d| {
+            "Do not convert logits of f64 to f32, and return the dtype of the logits." => |d| {
             let mut all = vec![(vec![1e40, 0.0, -1e40, 0.0, 2.5e40, 0.0], vec![1, 0], DType::F64)];
             for dtype in [DType::F64, DType::BF16, DType::F16] {
                 all.push(((0..6).map(|_| d.number(-3.0, 3.0)).collect(), vec![2, 0], dtype));

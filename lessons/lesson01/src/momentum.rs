@@ -54,7 +54,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.0; 2]),
         ];
         keeps_the_dtype_of_the_velocity: "dtypes are as in 1.3",
-            "Neither a tensor nor a factor may be converted to f32." => |d| vec![
+            "Do not convert a tensor of f64, or a factor, to f32." => |d| vec![
                 Steps::new(d, &DTYPES, &[0.125; 2]).momenta(&[0.5; 2]).size(1e40),
                 Steps::new(d, &DTYPES[1..2], &[0.1; 3]),
             ];

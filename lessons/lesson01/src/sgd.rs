@@ -35,7 +35,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.3";
             vec![Steps::new(d, &ALIKE, &[lr, 0.0, lr / 10.0])]
         };
         computes_in_the_dtype_of_the_parameter: "Compute in the dtype",
-            "Neither a tensor nor `lr` may be converted to f32: a number of f64 combines with a tensor of any dtype." => |d| vec![
+            "Do not convert a tensor of f64, or `lr`, to f32: a number of f64 combines with a tensor of any dtype." => |d| vec![
                 // Beyond the range of f32.
                 Steps::new(d, &DTYPES, &[0.125]).size(1e40),
                 // A step as long as the parameter: 0.1 in f32 is seen in f64.

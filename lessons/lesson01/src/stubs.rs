@@ -54,7 +54,7 @@ pub fn adam_step(
     todo!("1.5: count the step, then for each parameter both means, their bias correction, and the step")
 }
 
-/// Returns the number of steps in an epoch over `records` records, in batches of `batch`.
+/// Returns the number of steps in an epoch over `records` records, in batches of `batch`, which is at least 1.
 ///
 /// The last batch may be incomplete; `drop_last` drops it, unless it is the only one. The count is 0 without records
 /// and exact for billions of them.

@@ -59,6 +59,7 @@ pub fn shared_layer<const M: u8>(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<T
         7 => return sum.relu(),
         8 => return back(mixed.broadcast_add(b)?.relu()?),
         9 => return Tensor::stack(&(0..clouds).map(of_cloud).collect::<Result<Vec<_>>>()?, 0),
+        10 => return back(rows.matmul(&w.reshape((input, ()))?)?.broadcast_add(b)?.relu()?),
         _ => {}
     }
     let y = rows.matmul(&w.t()?)?.broadcast_add(b)?.relu()?;

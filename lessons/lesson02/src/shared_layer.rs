@@ -96,4 +96,5 @@ pub const MISTAKES: &[Mistake<Lesson02>] = mistakes! { "2.2" shared_layer;
     7 "The result is [clouds × points, out]; reshape it to [clouds, points, out].";
     8 "The matrix is reshaped instead of transposed: the numbers of several points are mixed.";
     9 "A loop computes cloud after cloud. Reshape x to one matrix of all points, and multiply once.";
+    10 "The weight is reshaped to [in, out], which mixes its numbers; transpose it with `w.t()?`.";
 };

@@ -84,7 +84,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
                 tiny,
             ]
         };
-        accepts_values_without_a_maximum: "Only maxima above 0 count",
+        accepts_channels_without_a_winner: "Only maxima above 0 count",
             "If every channel is 0, return an empty list, and no error." => |_| vec![(vec![0.0; 6], 2), (vec![0.0], 1)];
     }
 };

@@ -19,7 +19,7 @@ fn bytes<const COUNT: usize>(answer: &Lesson06, (format, moments): (Format, u32)
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.6";
     by bytes::<2> {
         stores_weights_in_whole_bytes: "4 each in fp32 and tf32",
-            "By `format.bits()`, weight and gradient take 4 bytes each in fp32 and tf32, 2 in 16 bits, 1 in 8 bits." =>
+            "Weight and gradient take 4 bytes each in fp32 and tf32 (which has 19 bits, stored in 4 bytes), 2 in 16 bits, 1 in 8." =>
             |_| with_every_overflow(&ALL).into_iter().map(|f| (f, 2)).collect();
     }
     by bytes::<3> {

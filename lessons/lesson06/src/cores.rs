@@ -64,7 +64,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
 
 pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.8" tensor_cores;
     1 "Multiples of 8 are for 16 bits: 16 bytes are 16 numbers of 8 bits, and 4 of fp32 or tf32.";
-    2 "tf32 has 4 bytes, so that 16 bytes are 4 numbers: 19 bits over 8 are not 2 bytes.";
+    2 "tf32 and fp32 take 4 bytes a number, so 16 bytes are 4 numbers (the 19 bits of tf32 are not 2 bytes).";
     3 "Sides are rounded down to multiples; round them up.";
     4 "A side that is already a multiple is padded by one more.";
     5 "Every side must be at least 128; here one is enough.";

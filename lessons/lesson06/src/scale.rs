@@ -69,5 +69,5 @@ pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.4" update_scale;
     4 "The scale stops at 1; it may become smaller.";
     5 "An overflow sets the scale back to 65,536; multiply it by `backoff`.";
     6 "The scale grows one step early: count the step first.";
-    7 "The scale grows beyond the range of f32; it should stay unchanged then.";
+    7 "If the product is beyond the range of f32, the scale stays as it was: neither multiplied, nor the greatest f32.";
 };

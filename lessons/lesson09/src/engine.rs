@@ -180,7 +180,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     }
     by results {
         steps_by_the_unscaled_mean: "divided by `state.scaler.scale()`",
-            "Divide the sum by the ranks, and by the scale before its update; `clip` 0 clips nothing; gather what `update` changed." => unclipped;
+            "Mend 9.3 first if you call it. Divide the sum by the ranks and by the scale before its update; gather what `update` changed." => unclipped;
         clips_by_the_norm_of_all_gradients: "g ← g·clip/norm if norm > `state.clip` > 0",
             "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
         skips_on_every_rank: "no rank calls `update`",

@@ -105,7 +105,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
 pub const MISTAKES: &[Mistake<Lesson09>] = mistakes! { "9.4" [forward_sharded, backward_sharded];
     1 "`work` gets this rank's chunk only: gather the layer first.";
     2 "The backward pass goes from the first layer to the last; gradients come from the last to the first.";
-    3 "The results are in the order of the backward pass, last layer first.";
+    3 "Your results are in the order of the backward pass, last layer first: reverse them.";
     4 "The gradients are sums over the ranks: divide them by the number of ranks.";
     5 "A rank that has no parameters of a layer skips it, and the others wait: every rank makes the same calls.";
 };
