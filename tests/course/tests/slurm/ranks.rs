@@ -62,7 +62,8 @@ fn missing(cluster: &Cluster, folder: &str) -> Option<String> {
 }
 
 fn submit(cluster: &Cluster, name: &str, folder: &str) -> String {
-    let arguments = cluster.words(&format!("AT/{name} --epochs 2 --data AT/forest {TINY} --batch 8"));
+    let tiny = TINY.replace("--batch 4", "--batch 8");
+    let arguments = cluster.words(&format!("AT/{name} --epochs 2 --data AT/forest {tiny}"));
     let mut command = cluster.sbatch();
     command.env("CANOPY", env::var_os("CANOPY_MPI").unwrap());
     if folder == SRUN {
