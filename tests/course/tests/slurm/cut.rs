@@ -5,7 +5,7 @@ use std::{fs, process::Command, time::Instant};
 use crate::{Cluster, TINY, fixture::successful};
 
 /// Seconds before the time limit at which a training saves. Slurm looks at the limits every 30 seconds, and signals a job if the
-/// time will come before the next look: with this margin and a limit of a minute, at its first look.
+/// time would be over at its next look: with this margin and a limit of a minute, at its first look.
 pub const MARGIN: u32 = 50;
 /// Seconds that the run shall train at least, so that Slurm looks at its limit once, also if the machine has less to do by then
 /// than while an epoch is measured.
