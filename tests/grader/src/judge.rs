@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Lesson, Outcome, harness::Grading};
 
 /// The descriptor on which the grader waits for verdicts. The grader opens nothing else in the process.
+#[cfg(unix)]
 const CHANNEL: i32 = 3;
 
 /// Sent instead of a check's name before any code of the student's runs.
