@@ -10,7 +10,7 @@ use grader::{
 use lesson05::Lesson05;
 use rayon::prelude::*;
 
-/// PointNet's shared layers (vanilla), inputs and outputs, without the one that is the same as another.
+/// PointNet's shared layers (vanilla), inputs and outputs, each size once.
 const LAYERS: [(usize, usize); 4] = [(3, 64), (64, 64), (64, 128), (128, 1024)];
 /// Points of 64 clouds of 1,024.
 const ROWS: usize = 64 * 1024;

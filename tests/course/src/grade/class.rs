@@ -50,7 +50,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     }
     let part = options.part;
     if let Some((index, count)) = part {
-        // The names are those of the whole class, because equal ones are told apart there.
+        // The names are those of the whole class, in which two submissions may have one name.
         all = all.into_iter().skip(index - 1).step_by(count).collect();
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
