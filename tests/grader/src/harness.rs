@@ -149,10 +149,14 @@ impl<C: Copy + Send + Sync> Grading<C> {
             return format!("{head}: {}. Write `{function}` in {file}", self.ink.blue("to do"));
         }
         let function = exercise.looked_at(check.name);
+        let asked = match outcome {
+            Outcome::Wrong(wrong) => wrong.asked.unwrap_or(check.promise),
+            _ => check.promise,
+        };
         let report = CheckReport {
             exercise,
             check: &check.sentence(),
-            asked: &promise(self.lesson.stubs_text, function, check.promise),
+            asked: &promise(self.lesson.stubs_text, function, asked),
             outcome,
             cause: cause(self.lesson, check, outcome, self.student, self.seed),
             chapter: &self.manifest.chapter,
@@ -220,8 +224,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
         out
     }
 
-    /// The first check of an exercise that did not pass, in full, and the names of the others; and whether the
-    /// student's sources call canopy's own function.
+    /// The first check of an exercise that did not pass, in full, and the names of the others, unless the same result of the
+    /// function differs in them: what they are named for may be right; and whether the student's sources call canopy's own
+    /// function.
     fn details(&self, exercise: &Exercise, own: &[(&Check<C>, &Outcome)]) -> String {
         let mut out = String::new();
         let mut not = own
@@ -229,12 +234,12 @@ impl<C: Copy + Send + Sync> Grading<C> {
             .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo(_)));
         if let Some((check, outcome)) = not.next() {
             out += &self.report(check, outcome);
-            let others: Vec<String> = not
-                .map(|(check, outcome)| match outcome {
-                    Outcome::NotRun(_) => check.sentence() + " (not run)",
-                    _ => check.sentence(),
-                })
-                .collect();
+            let others = not.filter_map(|(check, other)| match (outcome, other) {
+                (_, Outcome::NotRun(_)) => Some(check.sentence() + " (not run)"),
+                (Outcome::Wrong(first), Outcome::Wrong(wrong)) if first.what == wrong.what => None,
+                _ => Some(check.sentence()),
+            });
+            let others: Vec<String> = others.collect();
             if !others.is_empty() {
                 out += &paragraph("also", &others.join("; "));
             }

@@ -84,6 +84,11 @@ impl<C: Copy + Send> Lesson<C> {
                 return Some(format!("{what}: no check fails"));
             };
             let outcome = of(check, mistake);
+            if let Outcome::Wrong(wrong) = &outcome
+                && let Some(problem) = wrong.asked.and_then(|words| self.unpromised(check, words))
+            {
+                return Some(problem);
+            }
             let reported = likely(self, check, &outcome, |check| of(check, mistake), of);
             // Systems other than Unix do not report where a thread waits.
             let unknown = !cfg!(unix) && matches!(outcome, Outcome::Stuck { .. });
@@ -129,7 +134,10 @@ impl<C: Copy + Send> Lesson<C> {
             require(rows.any(has), &row);
         }
         problems.extend(self.strays(&manifest));
-        problems.extend(self.unpromised(&manifest));
+        problems.extend(
+            self.checks()
+                .filter_map(|check| self.unpromised(check, check.promise)),
+        );
         problems
     }
 
@@ -165,15 +173,13 @@ impl<C: Copy + Send> Lesson<C> {
         require(right, "no right answer written another way");
     }
 
-    /// Checks of a property that no sentence of the stub's comment promises.
-    fn unpromised(&self, manifest: &Manifest) -> Vec<String> {
-        let problem = |check: &Check<C>| {
-            let function = manifest.exercise(check.exercise)?.looked_at(check.name);
-            let (name, words) = (check.full_name(), check.promise);
-            let kept = !words.is_empty() && promise(self.stubs_text, function, words).contains(words);
-            (!kept).then(|| format!("{name}: no sentence of the stub's comment contains {words:?}"))
-        };
-        self.checks().filter_map(problem).collect()
+    /// A problem if no sentence of the stub's comment contains `words`, which promise what `check` tests.
+    fn unpromised(&self, check: &Check<C>, words: &str) -> Option<String> {
+        let manifest = self.manifest().ok()?;
+        let function = manifest.exercise(check.exercise)?.looked_at(check.name);
+        let kept = !words.is_empty() && promise(self.stubs_text, function, words).contains(words);
+        let name = check.full_name();
+        (!kept).then(|| format!("{name}: no sentence of the stub's comment contains {words:?}"))
     }
 
     /// Checks, mistakes and right answers of exercises that do not exist, and duplicate names of checks.

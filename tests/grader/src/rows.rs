@@ -60,7 +60,15 @@ pub fn each<C, I>(
 
 /// What an answer did with an input: named facts, in the order in which they are compared.
 #[derive(Default)]
-pub struct Facts(Vec<(String, Fact, Option<&'static str>)>);
+pub struct Facts(Vec<Named>);
+
+/// A fact, and what a student reads if it is the first that differs.
+struct Named {
+    what: String,
+    fact: Fact,
+    cause: Option<&'static str>,
+    asked: Option<&'static str>,
+}
 
 enum Fact {
     Values(Values),
@@ -70,7 +78,12 @@ enum Fact {
 
 impl Facts {
     fn with(mut self, what: impl Into<String>, fact: Fact) -> Self {
-        self.0.push((what.into(), fact, None));
+        self.0.push(Named {
+            what: what.into(),
+            fact,
+            cause: None,
+            asked: None,
+        });
         self
     }
 
@@ -93,7 +106,15 @@ impl Facts {
     /// What an answer has wrong if the last fact is the first that differs, and no known mistake is like it.
     pub fn cause(mut self, cause: &'static str) -> Self {
         if let Some(last) = self.0.last_mut() {
-            last.2 = Some(cause);
+            last.cause = Some(cause);
+        }
+        self
+    }
+
+    /// Words of the contract that promise the last fact, if they are others than those of the check.
+    pub fn asked(mut self, words: &'static str) -> Self {
+        if let Some(last) = self.0.last_mut() {
+            last.asked = Some(words);
         }
         self
     }
@@ -119,12 +140,13 @@ impl Case {
     pub fn same(&self, got: Facts, expected: Facts) -> Verdict {
         let (count, all) = (got.0.len(), expected.0.len());
         let mut got = got.0.into_iter();
-        for (what, expected, cause) in expected.0 {
-            let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got, _)| got);
-            let mut verdict = self.same_fact(&what, got, expected);
+        for expected in expected.0 {
+            let got = got.next().map_or(Fact::Items(Vec::new()), |got| got.fact);
+            let mut verdict = self.same_fact(&expected.what, got, expected.fact);
             if let Err(Finding::Wrong(wrong)) = &mut verdict {
                 // Of numbers of another dtype, that is all that is known.
-                wrong.cause = cause.filter(|_| wrong.general != Some(DTYPE));
+                wrong.cause = expected.cause.filter(|_| wrong.general != Some(DTYPE));
+                wrong.asked = expected.asked;
             }
             verdict?;
         }

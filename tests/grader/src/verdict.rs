@@ -34,6 +34,8 @@ pub struct Wrong {
     pub general: Option<&'static str>,
     /// What an answer has wrong whose result differs at this point, if that says more than the check.
     pub cause: Option<&'static str>,
+    /// Words of the contract that promise what differs, if they are others than those of the check.
+    pub asked: Option<&'static str>,
 }
 
 pub(crate) const ERROR: &str = "An error is returned where a value is expected: its message says why.";
