@@ -76,7 +76,8 @@ fn a_run_that_is_killed_many_times_ends_bit_identical() {
     let mut random = Philox::new(11, 0);
     let mut child = start(long(&data, &broken, ""));
     let mut kills = 0;
-    for kill in 0..200 {
+    // On a slow machine a run may be killed each time before it has done anything; the last one is not killed.
+    while kills < 40 {
         std::thread::sleep(Duration::from_millis(20 + random.below(150) as u64));
         if child.try_wait().unwrap().is_some() {
             break;
@@ -90,7 +91,6 @@ fn a_run_that_is_killed_many_times_ends_bit_identical() {
         } else {
             long(&data, &broken, "")
         });
-        assert!(kill < 199, "the run never ended");
     }
     assert!(child.wait().unwrap().success());
     assert!(
