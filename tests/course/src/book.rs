@@ -16,15 +16,12 @@ use crate::{
 
 /// Builds the book into `target/book` and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
 pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) -> Result<String> {
-    let page = |lesson: &Lesson| lesson.manifest.chapter.replace(".md", ".html");
-    let (page, anchor) = match what {
-        None => ("index.html".into(), String::new()),
-        Some(id) if id.contains('.') => {
-            let (lesson, exercise) = lessons::find(lessons, id)?;
-            (page(lesson), format!("#{}", exercise.anchor()))
-        }
-        Some(number) => (page(lessons::lesson(lessons, number)?), String::new()),
-    };
+    let mut page = "index.html".to_owned();
+    if let Some(what) = what {
+        let (lesson, exercise) = lessons::named(lessons, what)?;
+        page = lesson.manifest.chapter.replace(".md", ".html");
+        page.extend(exercise.map(|e| format!("#{}", e.anchor())));
+    }
     let out = root.join("target/book");
     // Without the pages of removed chapters.
     if out.exists() {
@@ -32,31 +29,17 @@ pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) ->
     }
     fs::create_dir_all(&out).with_context(|| format!("{} could not be created", out.display()))?;
     build(root, &out)?;
-    let page = out.join(page);
-    ensure!(
-        page.is_file(),
-        "the book was built, but without {}; is the chapter listed in book/src/SUMMARY.md?",
-        page.display()
-    );
-    let address = format!("{}{anchor}", address(&page));
-    let failed = opens && !open(&address);
-    let note = if failed {
-        "No browser could be opened. Open this page yourself:\n"
-    } else {
-        ""
-    };
-    Ok(format!("{note}{address}\n"))
+    let address = format!("{}/{page}", address(&out));
+    if opens && !open(&address) {
+        eprintln!("No browser could be opened. Open this page yourself:");
+    }
+    Ok(format!("{address}\n"))
 }
 
 /// Runs `tests/book`, which cargo compiles first, with mdBook's crates.
 fn build(root: &Path, out: &Path) -> Result<()> {
+    eprintln!("Building the book; at first mdBook, too, which takes minutes and requires a network.");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let program = target
-        .join("debug")
-        .join(format!("book{}", env::consts::EXE_SUFFIX));
-    if !program.is_file() {
-        eprintln!("Building mdBook, once: this takes a minute or two, and requires a network.");
-    }
     let status = cargo::command()
         .args(["run", "--quiet", "--locked", "--manifest-path"])
         .arg(root.join("tests/book/Cargo.toml"))
@@ -74,19 +57,12 @@ fn build(root: &Path, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The `file://` address of a page.
-fn address(page: &Path) -> String {
-    let path = page.display().to_string().replace('\\', "/");
+/// The `file://` address of a file or a folder.
+fn address(path: &Path) -> String {
+    let path = step(&path.display().to_string().replace('\\', "/"));
     // The drive of Windows has a colon.
-    let step = |name: &str| {
-        if name.ends_with(':') {
-            name.to_owned()
-        } else {
-            step(name)
-        }
-    };
-    let steps: Vec<String> = path.split('/').map(step).collect();
-    format!("file:///{}", steps.join("/").trim_start_matches('/'))
+    let path = path.replace("%2F", "/").replace("%3A", ":");
+    format!("file:///{}", path.trim_start_matches('/'))
 }
 
 /// Whether a browser was started.

@@ -1,6 +1,6 @@
 //! `cargo course certificate`: a page which states that a student won all points of some lessons. ssh-keygen signs it.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{fs, path::PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use grader::{
@@ -35,51 +35,56 @@ pub struct Options {
     out: PathBuf,
 }
 
-/// Writes the certificate. If points are missing, prints which, and the exit code is 1.
+/// Writes the certificate.
 ///
 /// # Errors
-/// Returns an error if the grade cannot be read, a lesson does not exist, the name cannot be printed, or the file cannot be
-/// written.
-pub fn run(lessons: &[Lesson], options: &Options) -> Result<ExitCode> {
+/// Returns an error if points are missing, the grade cannot be read, a lesson does not exist, the name cannot be printed, or
+/// the file cannot be written.
+pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
     let grade = Grade::load(&options.dir.join("grade.json"))?;
-    let chosen = options
-        .lessons
-        .iter()
-        .map(|n| Ok(&lessons::lesson(lessons, n)?.manifest));
+    let chosen = options.lessons.iter();
+    let chosen = chosen.map(|n| Ok(&lessons::lesson(lessons, n)?.manifest));
     let mut chosen: Vec<&Manifest> = chosen.collect::<Result<_>>()?;
     chosen.sort_by_key(|m| &m.lesson);
     chosen.dedup_by_key(|m| &m.lesson);
-    let missing = missing(&grade, &chosen);
-    if !missing.is_empty() {
-        eprintln!(
-            "No certificate, because points are missing:\n  {}",
-            missing.join("\n  ")
-        );
-        return Ok(ExitCode::FAILURE);
+    let name = options.name.as_ref().unwrap_or(&grade.origin.student.name);
+    let page = page(name.trim(), &chosen, &grade)?;
+    let folder = &options.out;
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
+    let path = folder.join("certificate.html");
+    put(&path, page)?;
+    let path = path.display();
+    println!("{path}\n\nTo sign it with a key of ssh-keygen, in {path}.sig:");
+    println!("  ssh-keygen -Y sign -n canopy -f KEY {path}");
+    Ok(())
+}
+
+/// The page, which prints on one sheet of A4, landscape. The points of an exercise are those in the course, not those in the
+/// grade.
+fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
+    ensure!(grade.status == Status::Graded, "the submission was not graded");
+    let mut missing = String::new();
+    for e in chosen.iter().flat_map(|m| &m.exercises) {
+        let won = grade.exercises().find(|own| own.id == e.id && own.of == e.points);
+        let points = won.map_or(0, |own| own.points);
+        if points != e.points {
+            missing += &format!("\n  {} {}: {points} of {} points", e.id, e.title, e.points);
+        }
     }
-    let name = options.name.as_ref().unwrap_or(&grade.origin.student.name).trim();
+    ensure!(
+        missing.is_empty(),
+        "points are missing, so there is no certificate:{missing}"
+    );
     ensure!(
         !name.is_empty(),
         "the grade does not contain the student's name; give it with --name"
     );
     // A name with other characters could imitate another name, or another line.
     ensure!(
-        clean::line(name) == name && name.chars().count() <= 200,
+        clean::cut(name, 200) == name,
         "a name on a certificate must have at most 200 characters, all printable, unlike {}",
         clean::cut(name, 200)
     );
-    let folder = &options.out;
-    fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
-    let path = folder.join("certificate.html");
-    put(&path, page(name, &chosen, &grade)?)?;
-    let path = path.display();
-    println!("{path}\n\nTo sign it with a key of ssh-keygen, in {path}.sig:");
-    println!("  ssh-keygen -Y sign -n canopy -f KEY {path}");
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The page, which prints on one sheet of A4, landscape.
-fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
     let lesson = |m: &&Manifest| context! { number => &*m.lesson, title => &*m.title, points => m.points() };
     let lessons: Vec<Value> = chosen.iter().map(lesson).collect();
     let date = jiff::Timestamp::now().strftime("%F").to_string();
@@ -88,26 +93,10 @@ fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
     render(include_str!("certificate.html"), page)
 }
 
-/// A line for each exercise that lacks points. The points of an exercise are those in the course, not those in the grade.
-fn missing(grade: &Grade, chosen: &[&Manifest]) -> Vec<String> {
-    if grade.status != Status::Graded {
-        return vec!["the submission was not graded".into()];
-    }
-    let mut missing = Vec::new();
-    for e in chosen.iter().flat_map(|m| &m.exercises) {
-        let found = grade.exercises().find(|own| own.id == e.id);
-        let points = found.map_or(0, |own| own.points.min(e.points));
-        if found.is_none_or(|own| own.points != own.of || points != e.points) {
-            missing.push(format!("{} {}: {points} of {} points", e.id, e.title, e.points));
-        }
-    }
-    missing
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::marks::samples;
+    use crate::marks::tests::graded;
 
     #[test]
     fn only_all_points_are_certified_and_the_page_escapes_the_name() {
@@ -116,16 +105,18 @@ mod tests {
                 id = \"1.2\"\ntitle = \"T\"\nfunction = \"f\"\nsolution = \"s\"\nanswer = \"f\"\nhints = []\n";
             Manifest::parse(&format!("{text}points = {points}\n")).unwrap()
         };
-        let [anna, ben, mut refused] = [2, 1, 2].map(|won| samples::graded("x", won));
+        let [anna, ben, mut refused] = [2, 1, 2].map(|won| graded("x", won));
         refused.status = Status::Refused;
-        for (grade, points, lines) in [
-            (&anna, 3, &[][..]),
-            (&ben, 3, &["1.2 T: 0 of 3 points"]),
+        for (grade, points, name, expected) in [
+            (&ben, 3, "Ben", "\n  1.2 T: 0 of 3 points"),
             // The exercise has fewer points in the grade than in the course.
-            (&anna, 4, &["1.2 T: 3 of 4 points"]),
-            (&refused, 3, &["the submission was not graded"]),
+            (&anna, 4, "Anna", "\n  1.2 T: 0 of 4 points"),
+            (&refused, 3, "Anna", "was not graded"),
+            (&anna, 3, "", "--name"),
+            (&anna, 3, "Anna\u{202e}", "all printable, unlike Anna\\u{202e}"),
         ] {
-            assert_eq!(missing(grade, &[&lesson(points)]), lines);
+            let error = page(name, &[&lesson(points)], grade).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
         let page = page("<b>\"x\" & 'y'", &[&lesson(3)], &anna).unwrap();
         for part in ["&lt;b&gt;", "all 3 points", "Lesson 01: A lesson"] {

@@ -3,7 +3,7 @@
 use grader::{
     Exercise, asked, paths,
     progress::Progress,
-    tell::{Ink, wrap},
+    tell::{Ink, WIDTH, wrap},
 };
 
 use crate::{
@@ -17,104 +17,90 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
     let mut out = String::from("\n");
     let next = lessons::next(lessons, progress).map(|(l, _)| &l.manifest.lesson);
     let (mut points, mut of) = (0, 0);
-    for Lesson { manifest, .. } in lessons {
-        let states = manifest.exercises.iter().map(|e| progress.state(&e.id));
-        let is_begun = states.clone().any(|s| s != "to do") && states.clone().any(|s| s != "right");
-        let is_open = is_begun || next == Some(&manifest.lesson);
-        let right = |e: &&Exercise| progress.state(&e.id) == "right";
-        let right = manifest.exercises.iter().filter(right);
-        let won: u32 = right.map(|e| e.points).sum();
-        (points, of) = (points + won, of + manifest.points());
-        let signs: String = states.map(|state| painted(ink, state, sign(state))).collect();
-        let gap = " ".repeat(9usize.saturating_sub(manifest.exercises.len()));
-        let title = format!("{} {:<38}", manifest.lesson, cut(&manifest.title, 38));
+    for Lesson { manifest: m, .. } in lessons {
+        let (mut signs, mut won, mut is_begun) = (String::new(), 0, false);
+        for e in &m.exercises {
+            let state = progress.state(&e.id);
+            let (sign, painted) = shown(state);
+            signs += &painted(ink, sign);
+            won += if state == "right" { e.points } else { 0 };
+            is_begun |= state != "to do";
+        }
+        (points, of) = (points + won, of + m.points());
+        let is_done = won == m.points();
+        let is_open = (is_begun && !is_done) || next == Some(&m.lesson);
+        let gap = " ".repeat(9usize.saturating_sub(m.exercises.len()));
+        let title = format!("{} {:<38}", m.lesson, cut(&m.title, 38));
         let title = if is_open { ink.bold(&title) } else { title };
-        let minutes = ink.faint(&format!("{:>4} min", manifest.minutes));
-        let is_done = won == manifest.points();
         let done = if is_done { ink.green("✓") } else { " ".into() };
-        let won = format!("{won}/{}", manifest.points());
-        out.push_str(&format!(
-            "{done} {title} {signs}{gap} {won:>7} points {minutes}\n"
-        ));
+        let won = format!("{won}/{}", m.points());
+        let minutes = ink.faint(&format!("{:>4} min", m.minutes));
+        out += &format!("{done} {title} {signs}{gap} {won:>7} points {minutes}\n");
         if is_open {
-            out.extend(manifest.exercises.iter().map(|e| line(e, progress, ink)));
+            out.extend(m.exercises.iter().map(|e| line(e, progress, ink)));
             out.push('\n');
         }
     }
     if !out.ends_with("\n\n") {
         out.push('\n');
     }
-    out.push_str(&format!("{points} of {of} points in the last runs.\n"));
-    out.push_str(&up_next(lessons, progress, ink));
+    out += &format!("{points} of {of} points in the last runs.\n");
+    out += &up_next(lessons, progress, ink);
     if let Some(trouble) = trouble {
         let text = format!("{trouble}. `cargo course check all` writes it anew; the damaged file is kept.");
-        let lines = wrap(&text, 80);
-        out.push_str(&format!("\n{}\n", ink.yellow(&lines.join("\n"))));
+        out += &format!("\n{}\n", ink.yellow(&wrap(&text, WIDTH).join("\n")));
     }
     out
 }
 
-/// A character for the state of an exercise.
-fn sign(state: &str) -> &'static str {
+/// A character for the state of an exercise, and its colour.
+fn shown(state: &str) -> (&'static str, fn(Ink, &str) -> String) {
     match state {
-        "right" => "✓",
-        "wrong" => "✗",
-        "not run" => "–",
-        _ => "·",
-    }
-}
-
-/// `text` in the colour of a state.
-fn painted(ink: Ink, state: &str, text: &str) -> String {
-    match state {
-        "right" => ink.green(text),
-        "wrong" => ink.red(text),
-        "not run" => ink.yellow(text),
-        _ => ink.blue(text),
+        "right" => ("✓", Ink::green),
+        "wrong" => ("✗", Ink::red),
+        "not run" => ("–", Ink::yellow),
+        _ => ("·", Ink::blue),
     }
 }
 
 /// The next exercise, and the commands that show it.
 pub fn up_next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
-    match lessons::next(lessons, progress) {
-        Some((_, e)) => {
-            let how = ink.faint("      cargo course next, or cargo course watch");
-            format!("Next: {} {}\n{how}\n", e.id, e.title)
-        }
-        None => "All exercises are right.\n".into(),
-    }
+    let Some((_, e)) = lessons::next(lessons, progress) else {
+        return "All exercises are right.\n".into();
+    };
+    let how = ink.faint("      cargo course next, or cargo course watch");
+    format!("Next: {} {}\n{how}\n", e.id, e.title)
 }
 
 fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
     let state = progress.state(&e.id);
-    let state = painted(ink, state, &format!("{state:<7}"));
+    let state = shown(state).1(ink, &format!("{state:<7}"));
     let help = match progress.hints.get(&e.id) {
         _ if progress.given_up.contains(&e.id) => "  solution seen".into(),
         Some(n) => format!("  {n} of {} hints", e.hints.len()),
         None => String::new(),
     };
-    let (title, points, plural) = (cut(&e.title, 36), e.points, if e.points == 1 { " " } else { "s" });
-    let help = ink.faint(&help);
-    format!(
-        "     {:<5}{title:<37}{state} {points:>2} point{plural}{help}\n",
-        e.id
-    )
+    let points = format!("{:>2} point{}", e.points, if e.points == 1 { " " } else { "s" });
+    let (id, title, help) = (&e.id, cut(&e.title, 36), ink.faint(&help));
+    format!("     {id:<5}{title:<37}{state} {points}{help}\n")
 }
 
 /// What an exercise requires, and where to write, check and read.
 pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
-    let m = &lesson.manifest;
-    let mut out = format!("{}\n\n", ink.bold(&format!("{} {}", e.id, e.title)));
-    for line in wrap(&asked(&lesson.stubs, &e.function), 76) {
-        out.push_str(&format!("  {line}\n"));
-    }
-    let file = paths::exercises(&m.lesson);
-    out.push_str(&format!("\n  write  `{}` in {file}\n", e.function));
-    out.push_str(&format!("  check  cargo test -p lesson{} {}\n", m.lesson, e.id));
-    out.push_str("  watch  cargo course watch   (checks whenever you save)\n");
-    out.push_str(&format!("  hint   cargo course hint {}\n", e.id));
-    out.push_str(&format!("  read   book/src/{}#{}\n", m.chapter, e.anchor()));
-    out
+    let (
+        m,
+        Exercise {
+            id, title, function, ..
+        },
+    ) = (&lesson.manifest, e);
+    let asked = wrap(&asked(&lesson.stubs, function), WIDTH - 4).join("\n  ");
+    let (file, number, chapter, anchor) = (paths::exercises(&m.lesson), &m.lesson, &m.chapter, e.anchor());
+    format!(
+        "{}\n\n  {asked}\n\n  write  `{function}` in {file}\n  check  cargo test -p lesson{number} {id}\n  \
+         watch  cargo course watch   (checks whenever you save)\n  hint   cargo course hint {id}\n  \
+         read   book/src/{chapter}#{anchor}\n",
+        ink.bold(&format!("{id} {title}"))
+    )
 }
 
 #[cfg(test)]
@@ -143,14 +129,14 @@ mod tests {
         let mut progress = Progress::default();
         let next = |progress: &Progress| lessons::next(&lessons, progress).map_or("", |(_, e)| &*e.id);
         assert_eq!(next(&progress), "1.1");
-        let note = |progress: &mut Progress, id: String, word: &str| {
-            let checks = progress.checks.entry(id).or_default();
-            checks.insert("c".into(), word.into());
+        let mut note = |id: String, word: &str| {
+            let checks = [("c".into(), word.into())].into();
+            progress.checks.insert(id, checks);
         };
         for (n, e) in (10..=13).flat_map(|n| (1..=8).map(move |e| (n, e))) {
-            note(&mut progress, format!("{n}.{e}"), "right");
+            note(format!("{n}.{e}"), "right");
         }
-        note(&mut progress, "5.1".into(), "not run");
+        note("5.1".into(), "not run");
         progress.hints.insert("5.1".into(), 3);
         progress.given_up.insert("5.2".into());
         progress.last = "5.3".into();
@@ -158,7 +144,7 @@ mod tests {
         let damaged = ".course/progress.toml is damaged (expected `=`)";
         let text = screen(&lessons, &progress, Some(damaged), Ink { colour: false });
         assert!(text.lines().count() <= 30, "{text}");
-        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         for part in ["5.2  ", "solution seen", "64 of 208 points", "check all"] {
             assert!(text.contains(part), "{part}: {text}");
         }

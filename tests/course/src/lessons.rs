@@ -47,13 +47,16 @@ pub fn lesson<'a>(lessons: &'a [Lesson], number: &str) -> Result<&'a Lesson> {
 /// Finds an exercise by its name, such as `1.2`.
 pub fn find<'a>(lessons: &'a [Lesson], id: &str) -> Result<(&'a Lesson, &'a Exercise)> {
     let found = exercises(lessons).find(|(_, e)| e.id == id);
-    found.with_context(|| {
-        let known: Vec<&str> = exercises(lessons).map(|(_, e)| &*e.id).collect();
-        format!(
-            "there is no exercise {id}; the exercises are {}",
-            known.join(", ")
-        )
-    })
+    found.with_context(|| format!("there is no exercise {id}; 1.2 is the second exercise of lesson 01"))
+}
+
+/// Finds what a student names: a lesson such as `01`, or an exercise such as `1.2`.
+pub fn named<'a>(lessons: &'a [Lesson], what: &str) -> Result<(&'a Lesson, Option<&'a Exercise>)> {
+    if what.contains('.') {
+        let (lesson, exercise) = find(lessons, what)?;
+        return Ok((lesson, Some(exercise)));
+    }
+    Ok((lesson(lessons, what)?, None))
 }
 
 /// The first exercise that is not right yet in the lesson that was checked last; if there is none, in the lessons after it,

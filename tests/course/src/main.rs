@@ -14,7 +14,6 @@ mod home;
 mod late;
 mod lessons;
 mod marks;
-mod matrix;
 mod new;
 mod pack;
 mod reset;
@@ -29,7 +28,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use grader::{
     Exercise, paths,
@@ -130,13 +129,10 @@ fn main() -> ExitCode {
         Err(error) => {
             // Code is indented, and not wrapped.
             for line in format!("cargo course: {error:#}").lines() {
-                let is_code = line.starts_with(' ');
-                let text = if is_code {
-                    line.into()
-                } else {
-                    wrap(line, WIDTH).join("\n")
-                };
-                eprintln!("{text}");
+                match line.starts_with(' ') {
+                    true => eprintln!("{line}"),
+                    false => eprintln!("{}", wrap(line, WIDTH).join("\n")),
+                }
             }
             ExitCode::FAILURE
         }
@@ -177,46 +173,51 @@ fn run(options: Options) -> Result<ExitCode> {
         }
         Some(Task::Grade(options)) => return Ok(grade::run(&root, options)),
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
-        Some(Task::Marks(options)) => return marks::run(&options),
-        Some(Task::Certificate(options)) => return certificate::run(&lessons, &options),
+        Some(Task::Marks(options)) => marks::run(&options)?,
+        Some(Task::Certificate(options)) => certificate::run(&lessons, &options)?,
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
-        Some(Task::Matrix { lesson }) => matrix::matrix(&root, &lessons, lesson.as_deref())?,
+        Some(Task::Matrix { lesson: None }) => lessons.iter().try_for_each(|l| matrix(&root, l))?,
+        Some(Task::Matrix { lesson: Some(number) }) => matrix(&root, lessons::lesson(&lessons, &number)?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the checks of a lesson, or some of them. Returns whether all passed.
-fn grade(root: &Path, lesson: &Lesson, filter: Option<String>) -> Result<bool> {
+/// Runs the program of a lesson's checks. Returns whether all passed.
+fn checks(root: &Path, lesson: &Lesson, argument: Option<String>) -> Result<bool> {
     let number = &lesson.manifest.lesson;
     let Some(program) = cargo::checks(root, number)? else {
         return Ok(false);
     };
     let folder = root.join(format!("lessons/lesson{number}"));
-    let status = Command::new(program).args(filter).current_dir(folder).status();
+    let status = Command::new(program).args(argument).current_dir(folder).status();
     Ok(status.context("the checks could not be started")?.success())
 }
 
 fn check(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<bool> {
     let next = lessons::next(lessons, &Progress::load()).map(|(_, e)| &*e.id);
-    match what.or(next) {
-        None => println!("All exercises are right. `cargo course check 01` runs a lesson again."),
-        Some("all") => {
-            let mut all_right = true;
-            for lesson in lessons {
-                all_right &= grade(root, lesson, None)?;
-            }
-            return Ok(all_right);
-        }
-        Some(id) if id.contains('.') => {
-            let (lesson, exercise) = lessons::find(lessons, id)?;
-            if !grade(root, lesson, Some(format!("{}::", exercise.id)))? {
-                return Ok(false);
-            }
-            print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
-        }
-        Some(number) => return grade(root, lessons::lesson(lessons, number)?, None),
+    let Some(what) = what.or(next) else {
+        println!("All exercises are right. `cargo course check 01` runs a lesson again.");
+        return Ok(true);
+    };
+    if what == "all" {
+        let mut all = lessons.iter();
+        return all.try_fold(true, |right, lesson| Ok(checks(root, lesson, None)? && right));
     }
-    Ok(true)
+    let (lesson, exercise) = lessons::named(lessons, what)?;
+    let right = checks(root, lesson, exercise.map(|e| format!("{}::", e.id)))?;
+    if right && exercise.is_some() {
+        print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
+    }
+    Ok(right)
+}
+
+/// Prints which check of a lesson catches which known mistake.
+fn matrix(root: &Path, lesson: &Lesson) -> Result<()> {
+    let number = &lesson.manifest.lesson;
+    eprintln!("Running every check of lesson {number} on every known mistake: this may take minutes.");
+    let done = checks(root, lesson, Some("--matrix".into()))?;
+    ensure!(done, "the matrix of lesson {number} could not be created");
+    Ok(())
 }
 
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
@@ -229,9 +230,9 @@ fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
     let seen = seen.context("your progress could not be saved")?;
     let mut out = format!("{}\n", ink.bold(&format!("{id} {title}")));
     for (i, hint) in hints.iter().take(seen).enumerate() {
-        out.push_str(&format!("\n  hint {} of {}\n", i + 1, hints.len()));
-        for line in paragraphs(hint, 76) {
-            out.push_str(format!("    {line}").trim_end());
+        out += &format!("\n  hint {} of {}\n", i + 1, hints.len());
+        for line in paragraphs(hint, WIDTH - 4) {
+            out += format!("    {line}").trim_end();
             out.push('\n');
         }
     }

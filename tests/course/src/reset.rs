@@ -20,11 +20,8 @@ pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String
         )
     })?;
     fs::create_dir_all(root.join(".course/kept"))?;
-    let names = (1..).map(|n| format!(".course/kept/{}-{n}.rs", exercise.id));
-    let kept = names
-        .into_iter()
-        .find(|name| !root.join(name).exists())
-        .unwrap_or_default();
+    let mut names = (1..).map(|n| format!(".course/kept/{}-{n}.rs", exercise.id));
+    let kept = names.find(|name| !root.join(name).exists()).unwrap_or_default();
     fs::write(root.join(&kept), &now).context("no copy could be written, so nothing was changed")?;
     fs::write(&path, fresh).with_context(|| format!("{file} cannot be written"))?;
     // The results were those of the function that is replaced.
@@ -32,13 +29,14 @@ pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String
     Ok(kept)
 }
 
-/// Returns `text` with its function `name` as in `stubs`, or nothing if one of them does not contain it complete.
+/// Returns `text` with its function `name` as in `stubs`, or nothing if one of them does not contain it complete. The file's
+/// line ends stay.
 fn replaced(text: &str, stubs: &str, name: &str) -> Option<String> {
-    let (old, new) = (
-        extract::function(text, name)?.all,
-        extract::function(stubs, name)?.all,
-    );
-    Some([&text[..old.start], &stubs[new], &text[old.end..]].concat())
+    let find = |source| extract::functions(source).into_iter().find(|f| f.name == name);
+    let (old, new) = (find(text)?.bytes, find(stubs)?.bytes);
+    let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let stub = stubs[new].lines().collect::<Vec<_>>().join(line_end);
+    Some([&text[..old.start], &stub, &text[old.end..]].concat())
 }
 
 #[cfg(test)]
@@ -50,14 +48,24 @@ mod tests {
         let stubs =
             "//! x\n\n/// A.\npub fn a() {\n    todo!()\n}\n\n/// B.\npub fn b<T>(t: T) {\n    todo!()\n}\n";
         let mine = stubs.replace("todo!()", "if 1 > 0 {\n        work();\n    }") + "\nfn helper() {}\n";
+        let (first, rest) = mine.split_once("/// B.").unwrap();
         let fresh = replaced(&mine, stubs, "a").unwrap();
-        assert!(
-            fresh.contains("pub fn a() {\n    todo!()\n}\n\n/// B."),
-            "{fresh}"
+        assert_eq!(
+            fresh,
+            stubs.split_once("/// B.").unwrap().0.to_owned() + "/// B." + rest
         );
-        assert_eq!(fresh.matches("work()").count(), 1);
-        let both = format!("{stubs}\nfn helper() {{}}\n");
-        assert_eq!(replaced(&fresh, stubs, "b").unwrap(), both);
+        // The braces of another function need not balance.
+        let broken = first.replace("    }\n", "") + "/// B." + rest;
+        assert!(
+            replaced(&broken, stubs, "b")
+                .unwrap()
+                .ends_with("todo!()\n}\n\nfn helper() {}\n")
+        );
+        let windows = |text: &str| text.replace('\n', "\r\n");
+        for stubs in [stubs, &windows(stubs)] {
+            assert_eq!(replaced(&windows(&mine), stubs, "a").unwrap(), windows(&fresh));
+            assert_eq!(replaced(&mine, stubs, "a").unwrap(), fresh);
+        }
         for broken in ["", "pub fn a() { todo!()", "pub fn c() {}"] {
             assert!(replaced(broken, stubs, "a").is_none(), "{broken}");
         }

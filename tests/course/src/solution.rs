@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use grader::{
     Exercise,
     progress::{self, Progress},
@@ -38,32 +38,32 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
 
 /// The function with its file and line, then the functions of the same file that it calls.
 fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
-    let file = &exercise.solution;
+    let Exercise {
+        id,
+        title,
+        solution: file,
+        answer,
+        ..
+    } = exercise;
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
-    let found = extract::function(&source, &exercise.answer)
-        .with_context(|| format!("`fn {}` was not found in {file}", exercise.answer))?;
-    let mut out = format!("{}\n", ink.bold(&format!("{} {}", exercise.id, exercise.title)));
-    for function in [found]
-        .into_iter()
-        .chain(extract::helpers(&source, &exercise.answer))
-    {
-        let start = source[..function.all.start].rfind('\n').map_or(0, |at| at + 1);
-        // The indentation of a method is removed.
-        let indentation = &source[start..function.all.start];
+    let functions = extract::with_callees(&source, answer);
+    ensure!(!functions.is_empty(), "`fn {answer}` was not found in {file}");
+    let mut out = ink.bold(&format!("{id} {title}")) + "\n";
+    for function in functions {
         out += &format!("{}\n\n", ink.faint(&format!("{file}:{}", function.line)));
-        for line in source[start..function.all.end].lines() {
-            let line = line.strip_prefix(indentation).unwrap_or(line);
+        for line in source[function.bytes].lines() {
             let is_comment = line.trim_start().starts_with("//");
-            let line = if is_comment {
+            out += &if is_comment {
                 ink.faint(line)
             } else {
                 line.to_owned()
             };
-            out += &format!("{line}\n");
+            out.push('\n');
         }
         out.push('\n');
     }
-    Ok(out.trim_end().to_owned() + "\n")
+    out.pop();
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -76,13 +76,7 @@ mod tests {
         let lessons = lessons::all(root).unwrap();
         for exercise in lessons.iter().flat_map(|l| &l.manifest.exercises) {
             let text = text(root, exercise, Ink { colour: false }).unwrap();
-            let (file, line) = text.lines().nth(1).unwrap().rsplit_once(':').unwrap();
-            let source = fs::read_to_string(root.join(file)).unwrap();
-            let line = source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap();
-            assert!(
-                line.contains(&format!("fn {}", exercise.answer)),
-                "{file}: {line}"
-            );
+            assert!(text.contains(&format!("fn {}", exercise.answer)), "{text}");
             assert!(text.ends_with("\n}\n"), "{text}");
         }
     }

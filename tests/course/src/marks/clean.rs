@@ -73,10 +73,9 @@ pub fn step(raw: &str) -> String {
     escaped.collect()
 }
 
-/// A number of points without trailing zeros: `7`, `6.3`, `6.75`.
+/// A number of points with at most two decimals: `7`, `6.3`, `6.75`.
 pub fn points(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    ((number * 100.0).round() / 100.0).to_string()
 }
 
 #[cfg(test)]

@@ -1,86 +1,64 @@
 //! Pages: one per student, one of the class. Each is a single file that loads nothing from a network.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use grader::grades::{ExerciseGrade, Grade, Status};
+use grader::grades::{ExerciseGrade, Grade};
 use minijinja::{
     Environment, UndefinedBehavior, Value, context, escape_formatter, syntax::SyntaxConfig, value::Serde,
 };
 use sha2::{Digest, Sha256};
 
-use super::{Class, Entry, clean, mark, of, sheets, state, table};
+use super::{Class, clean, late, mark, state, status, why};
+
+/// What the pages show of a submission: its grade, and what follows from it.
+pub fn row(grade: &Grade) -> Value {
+    let exercises = grade.exercises();
+    let exercises = exercises.map(|e| (&*e.id, context! { points => e.points, state => state(e) }));
+    context! {
+        grade => Serde(grade),
+        name => grade.name(),
+        mark => mark(grade),
+        late => late(grade),
+        points => grade.points(),
+        of => grade.of(),
+        status => status(grade),
+        why => why(grade),
+        exercises => Serde(exercises.collect::<BTreeMap<_, _>>()),
+    }
+}
 
 /// The page of one submission, which explains the mark to the student.
-pub fn student(grade: &Grade) -> Result<String> {
-    let mark = mark(grade).map(clean::points);
-    let (name, points, of) = (grade.name(), grade.points(), grade.of());
-    let status = sheets::status(grade.status);
-    let page = context! { grade => Serde(grade), name, mark, points, of, status };
-    render(include_str!("student.html"), page)
+pub fn student(row: &Value) -> Result<String> {
+    render(include_str!("student.html"), row.clone())
 }
 
 /// The page of a class: its table, and the exercises and checks that fail most.
-pub fn class(class: &Class) -> Result<String> {
-    let exercises = class.exercises();
-    let graded = class.entries.iter().filter(|e| e.grade.status == Status::Graded);
-    let answers: Vec<&ExerciseGrade> = graded.flat_map(|e| e.grade.exercises()).collect();
-    let counts = exercises.iter().map(|e| {
+pub fn class(class: &Class, rows: &[Value]) -> Result<String> {
+    let graded = class.grades.iter().filter(|g| mark(g).is_some());
+    let answers: Vec<&ExerciseGrade> = graded.flat_map(Grade::exercises).collect();
+    let exercise = |e: &&ExerciseGrade| {
         let states = answers.iter().filter(|own| own.id == e.id).map(|own| state(own));
-        let states: Vec<&str> = states.collect();
-        let count = |word: &str| states.iter().filter(|s| **s == word).count();
-        context! {
-            id => &*e.id, title => &*e.title, all => states.len(), right => count("right"), wrong => count("wrong"),
-            to_do => count("to do"), not_run => count("not run"),
+        context! { id => &*e.id, title => &*e.title, of => e.of, states => states.collect::<Vec<_>>() }
+    };
+    // For each check, how many of the written answers it found wrong: stubs do not count.
+    let mut errors = BTreeMap::<String, [usize; 2]>::new();
+    for e in &answers {
+        for c in e.checks.iter().filter(|c| c.word == "wrong" || c.word == "right") {
+            let [wrong, all] = errors.entry(format!("{} {}", e.id, c.name)).or_default();
+            *wrong += usize::from(c.word == "wrong");
+            *all += 1;
         }
-    });
-    // A grade that cannot be read has no version.
-    let mut versions = class.entries.iter().map(|e| &*e.grade.course.version);
+    }
+    errors.retain(|_, [wrong, _]| *wrong > 0);
     let page = context! {
-        rows => class.entries.iter().map(|e| row(e, &exercises)).collect::<Vec<_>>(),
-        version => versions.find(|v| !v.is_empty()).unwrap_or_default(),
-        exercises => counts.collect::<Vec<_>>(),
-        errors => errors(&answers),
-        summary => table::summary(class),
-        of => class.lessons().into_iter().map(of).sum::<u32>(),
+        rows,
+        exercises => class.exercises().iter().map(exercise).collect::<Vec<_>>(),
+        errors => Serde(errors),
         script => include_str!("sort.js"),
     };
     render(include_str!("class.html"), page)
-}
-
-fn row(entry: &Entry, exercises: &[&ExerciseGrade]) -> Value {
-    let grade = &entry.grade;
-    let own = |id: &str| Value::from(Serde(grade.exercises().find(|e| e.id == id)));
-    context! {
-        folder => &*entry.folder,
-        name => grade.name(),
-        word => table::word(grade),
-        why => sheets::why(grade),
-        mark => mark(grade).map(clean::points).unwrap_or_default(),
-        points => mark(grade).map(|_| grade.points().to_string()).unwrap_or_default(),
-        late => Serde(&grade.late),
-        late_unknown => grade.origin.late_unknown.as_deref(),
-        exercises => exercises.iter().map(|e| own(&e.id)).collect::<Vec<_>>(),
-    }
-}
-
-/// The 40 checks that found most wrong answers, and how many answers were written: stubs do not count.
-fn errors(answers: &[&ExerciseGrade]) -> Vec<Value> {
-    let mut counts = BTreeMap::<(&str, &str), [usize; 2]>::new();
-    for e in answers {
-        for c in &e.checks {
-            let [wrong, all] = counts.entry((&e.id, &c.name)).or_default();
-            *wrong += usize::from(c.word == "wrong");
-            *all += usize::from(c.word == "wrong" || c.word == "right");
-        }
-    }
-    let mut counts: Vec<_> = counts.into_iter().filter(|(_, [wrong, _])| *wrong > 0).collect();
-    counts.sort_by_key(|(_, [wrong, _])| Reverse(*wrong));
-    let first = counts.into_iter().take(40).map(|((id, check), [wrong, all])| {
-        context! { name => format!("{id} {}", check.replace('_', " ")), wrong, all }
-    });
-    first.collect()
 }
 
 /// Every text of `data` is made printable and escaped.
@@ -100,7 +78,6 @@ pub fn render(template: &str, data: Value) -> Result<String> {
     pages.add_filter("points", clean::points);
     let span = |seconds: i64| format!("{:#}", jiff::SignedDuration::from_secs(seconds));
     pages.add_filter("span", span);
-    pages.add_filter("state", |e: Serde<ExerciseGrade>| state(&e));
     pages.add_filter("step", clean::step);
     pages.add_filter("time", crate::late::rfc3339);
     pages.add_filter("allowed", |script: &str| {

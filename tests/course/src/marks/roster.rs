@@ -3,24 +3,16 @@
 use std::{collections::HashMap, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use grader::grades::{Grade, Student};
+use grader::grades::Grade;
 
 use super::Class;
 use crate::late;
 
-/// A row.
-struct Row {
-    /// The submission, if the table has a column for it.
-    submission: String,
-    student: Student,
-    /// Time of submission on the platform, in seconds since 1970 UTC.
-    submitted: Option<u64>,
-}
-
 /// Students in the order of the table.
 #[derive(Default)]
 pub struct Roster {
-    rows: Vec<Row>,
+    /// What each row says, in the fields of a grade.
+    rows: Vec<Grade>,
 }
 
 impl Roster {
@@ -45,44 +37,36 @@ impl Roster {
         reader.set_headers(heads);
         let mut rows = Vec::new();
         for (i, cells) in reader.deserialize::<HashMap<String, String>>().enumerate() {
-            let row = Row::read(&cells?).with_context(|| format!("row {}", i + 2))?;
+            let row = read(&cells?).with_context(|| format!("row {}", i + 2))?;
             // Canvas' second row contains the points that are possible.
-            if !row.student.name.starts_with("Points Possible") {
+            if !row.origin.student.name.starts_with("Points Possible") {
                 rows.push(row);
             }
         }
         Ok(Self { rows })
     }
 
-    /// The row of a submission: by its name, or by what its platform says about the student, if only one row says it.
-    fn row(&self, grade: &Grade) -> Option<&Row> {
-        let said = keys(&grade.submission, &grade.origin.student);
-        (0..said.len()).find_map(|i| {
-            let is_same = |row: &&Row| {
-                let known = keys(&row.submission, &row.student)[i];
-                !known.is_empty() && known.to_lowercase() == said[i].to_lowercase()
+    /// The index of the row of a submission: by its name, or by what its platform says about the student, if only one row says it.
+    fn row(&self, grade: &Grade) -> Option<usize> {
+        keys(grade).into_iter().enumerate().find_map(|(i, said)| {
+            let is_same = |row: &usize| {
+                let known = keys(&self.rows[*row])[i];
+                !known.is_empty() && known.to_lowercase() == said.to_lowercase()
             };
-            let mut rows = self.rows.iter().filter(is_same);
+            let mut rows = (0..self.rows.len()).filter(is_same);
             rows.next().filter(|_| rows.next().is_none())
         })
     }
 
     /// Fills in the student and the time of submission from the roster.
     pub fn sign(&self, grade: &mut Grade) {
-        if let Some(time) = self.row(grade).and_then(|row| row.submitted) {
-            (grade.submitted, grade.origin.late) = (Some(time), false);
+        let Some(row) = self.row(grade) else { return };
+        let row = &self.rows[row];
+        if row.submitted.is_some() {
+            (grade.submitted, grade.origin.late) = (row.submitted, false);
             grade.origin.dated = "the roster".into();
         }
-        self.complete(grade);
-    }
-
-    fn complete(&self, grade: &mut Grade) {
-        if let Some(row) = self.row(grade) {
-            let said = std::mem::replace(&mut grade.origin.student, row.student.clone());
-            if row.student.name.is_empty() {
-                grade.origin.student.name = said.name;
-            }
-        }
+        complete(grade, row);
     }
 
     /// Fills in all students. The exports then list one submission for each row. Returns which submissions they do not
@@ -91,77 +75,82 @@ impl Roster {
         if self.rows.is_empty() {
             return Vec::new();
         }
+        let rows: Vec<Option<usize>> = class.grades.iter().map(|g| self.row(g)).collect();
         let mut reports = Vec::new();
-        let rows: Vec<Option<&Row>> = class.entries.iter().map(|e| self.row(&e.grade)).collect();
-        for (entry, row) in class.entries.iter_mut().zip(&rows) {
-            let is_same = |other: &&Row| row.is_some_and(|row| std::ptr::eq(*other, row));
-            let count = rows.iter().flatten().copied().filter(is_same).count();
-            entry.listed = count == 1;
-            match count {
-                0 => reports.push(format!("{} is not in the roster", entry.folder)),
-                1 => {}
-                _ => reports.push(format!(
-                    "{} has the same row of the roster as another submission, so the exports contain neither: the \
-                     column `submission` tells them apart",
-                    entry.folder
-                )),
+        for (grade, row) in class.grades.iter_mut().zip(&rows) {
+            let name = &grade.submission;
+            let problem = match row {
+                None => Some("is not in the roster"),
+                Some(_) if rows.iter().filter(|other| *other == row).count() > 1 => Some(
+                    "has the same row of the roster as another submission, so the exports contain neither: the column \
+                     `submission` tells them apart",
+                ),
+                Some(_) => None,
+            };
+            if let Some(problem) = problem {
+                reports.push(format!("{name} {problem}"));
+                class.unlisted.push(name.clone());
             }
-            self.complete(&mut entry.grade);
+            if let Some(row) = row {
+                complete(grade, &self.rows[*row]);
+            }
         }
-        let handed_in = |row: &Row| rows.iter().flatten().any(|r| std::ptr::eq(*r, row));
-        let absent = self.rows.iter().filter(|row| !handed_in(row)).map(|row| {
-            let names = keys(&row.submission, &row.student);
-            let name = names.into_iter().rfind(|name| !name.is_empty());
+        let absent = (0..self.rows.len()).filter(|row| !rows.contains(&Some(*row)));
+        reports.extend(absent.map(|row| {
+            let name = keys(&self.rows[row]).into_iter().rfind(|name| !name.is_empty());
             format!("{} of the roster handed in nothing", name.unwrap_or_default())
-        });
-        reports.extend(absent);
+        }));
         reports
     }
 }
 
-impl Row {
-    /// Reads the cells of a row by the columns' names in lower case: ours, and those of Moodle, Canvas, Gradescope and
-    /// GitHub Classroom.
-    fn read(cells: &HashMap<String, String>) -> Result<Self> {
-        let cell = |names: &[&str]| {
-            let mut known = names.iter().filter_map(|name| cells.get(*name));
-            known.find(|cell| !cell.is_empty()).cloned().unwrap_or_default()
-        };
-        let [first, last] = ["first name", "last name"].map(|name| cell(&[name]));
-        let (full, id) = (format!("{first} {last}"), cell(&["sis user id"]));
-        // Where Canvas' export has this column, `ID` is Canvas' own number.
-        let (id, canvas) = match id.is_empty() {
-            true => (cell(&["id", "id number", "sid", "identifier"]), cell(&["canvas"])),
-            false => (id, cell(&["id"])),
-        };
-        let name = cell(&["name", "full name", "student"]);
-        let student = Student {
-            name: if name.is_empty() { full.trim().into() } else { name },
-            email: cell(&["email", "email address"]),
-            id,
-            login: cell(&["login", "username", "sis login id", "github_username"]),
-            canvas,
-            section: cell(&["section"]),
-        };
-        let (submission, submitted) = (cell(&["submission"]), cell(&["submitted"]));
-        let is_known = keys(&submission, &student).iter().any(|key| !key.is_empty());
-        ensure!(
-            is_known,
-            "no column identifies a student: expected submission, name, email, id, login or canvas"
-        );
-        let submitted = match &*submitted {
-            "" => None,
-            time => Some(late::instant(time)?),
-        };
-        Ok(Self {
-            submission,
-            student,
-            submitted,
-        })
+/// Reads the cells of a row by the columns' names in lower case: ours, and those of Moodle, Canvas, Gradescope and GitHub
+/// Classroom.
+fn read(cells: &HashMap<String, String>) -> Result<Grade> {
+    let cell = |names: &[&str]| {
+        let mut known = names.iter().filter_map(|name| cells.get(*name));
+        known.find(|cell| !cell.is_empty()).cloned().unwrap_or_default()
+    };
+    let mut row = Grade {
+        submission: cell(&["submission"]),
+        ..Grade::default()
+    };
+    let student = &mut row.origin.student;
+    student.name = cell(&["name", "full name", "student"]);
+    if student.name.is_empty() {
+        let full = format!("{} {}", cell(&["first name"]), cell(&["last name"]));
+        student.name = full.trim().into();
+    }
+    student.email = cell(&["email", "email address"]);
+    student.login = cell(&["login", "username", "sis login id", "github_username"]);
+    student.section = cell(&["section"]);
+    // Where Canvas' export has the column `SIS User ID`, `ID` is Canvas' own number.
+    let sis = cell(&["sis user id"]);
+    (student.id, student.canvas) = match sis.is_empty() {
+        true => (cell(&["id", "id number", "sid", "identifier"]), cell(&["canvas"])),
+        false => (sis, cell(&["id"])),
+    };
+    let time = cell(&["submitted"]);
+    if !time.is_empty() {
+        row.submitted = Some(late::instant(&time)?);
+    }
+    ensure!(
+        keys(&row).concat() != "",
+        "no column identifies a student: expected submission, name, email, id, login or canvas"
+    );
+    Ok(row)
+}
+
+/// Fills in the student of a grade from its row.
+fn complete(grade: &mut Grade, row: &Grade) {
+    let said = std::mem::replace(&mut grade.origin.student, row.origin.student.clone());
+    if row.origin.student.name.is_empty() {
+        grade.origin.student.name = said.name;
     }
 }
 
 /// What identifies a student, the surest first.
-fn keys<'a>(submission: &'a str, s: &'a Student) -> [&'a str; 6] {
-    [submission, &s.canvas, &s.login, &s.email, &s.id, &s.name]
+fn keys(grade: &Grade) -> [&str; 6] {
+    let s = &grade.origin.student;
+    [&grade.submission, &s.canvas, &s.login, &s.email, &s.id, &s.name]
 }
