@@ -63,6 +63,12 @@ macro_rules! contract {
             mistakes: &[$($module::MISTAKES),+],
             right: right::RIGHT,
         };
+
+        /// Runs the checks: `main` of the lesson's `grade.rs`. It is compiled here, so that building the program again after
+        /// each change of an answer is little more than linking.
+        pub fn grade(student: $lesson) -> std::process::ExitCode {
+            $crate::grade(&LESSON, student)
+        }
     };
 }
 

@@ -18,7 +18,7 @@ use crate::{
     tell::{CheckReport, Ink, WIDTH, paragraph, wrap},
 };
 
-/// Grades `student` by the checks of `lesson`. This is the whole `main` of a lesson's `grade.rs`.
+/// Grades `student` by the checks of `lesson`. `contract!` calls it for the `main` of a lesson's `grade.rs`.
 ///
 /// It accepts the arguments of a Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
 /// `--matrix` prints which check catches which known mistake. `--judge`, for `cargo course grade`, sends verdicts over a

@@ -6,5 +6,5 @@ extern crate lesson01;
 use lesson01::Lesson01;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson01::LESSON, student!())
+    lesson01::grade(student!())
 }

@@ -6,5 +6,5 @@ extern crate lesson02;
 use lesson02::Lesson02;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson02::LESSON, student!())
+    lesson02::grade(student!())
 }

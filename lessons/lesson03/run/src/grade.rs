@@ -6,5 +6,5 @@ extern crate lesson03;
 use lesson03::Lesson03;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson03::LESSON, student!())
+    lesson03::grade(student!())
 }

@@ -6,5 +6,5 @@ extern crate lesson04;
 use lesson04::Lesson04;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson04::LESSON, student!())
+    lesson04::grade(student!())
 }

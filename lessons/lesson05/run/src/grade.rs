@@ -6,5 +6,5 @@ extern crate lesson05;
 use lesson05::Lesson05;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson05::LESSON, student!())
+    lesson05::grade(student!())
 }

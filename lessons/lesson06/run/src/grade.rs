@@ -6,5 +6,5 @@ extern crate lesson06;
 use lesson06::Lesson06;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson06::LESSON, student!())
+    lesson06::grade(student!())
 }

@@ -6,5 +6,5 @@ extern crate lesson07;
 use lesson07::Lesson07;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson07::LESSON, student!())
+    lesson07::grade(student!())
 }

@@ -6,5 +6,5 @@ extern crate lesson08;
 use lesson08::Lesson08;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson08::LESSON, student!())
+    lesson08::grade(student!())
 }

@@ -6,5 +6,5 @@ extern crate lesson09;
 use lesson09::Lesson09;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson09::LESSON, student!())
+    lesson09::grade(student!())
 }

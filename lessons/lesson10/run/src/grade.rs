@@ -6,5 +6,5 @@ extern crate lesson10;
 use lesson10::Lesson10;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson10::LESSON, student!())
+    lesson10::grade(student!())
 }

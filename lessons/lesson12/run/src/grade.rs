@@ -6,5 +6,5 @@ extern crate lesson12;
 use lesson12::Lesson12;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson12::LESSON, student!())
+    lesson12::grade(student!())
 }

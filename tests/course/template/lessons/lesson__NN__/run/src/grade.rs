@@ -6,5 +6,5 @@ extern crate lesson__NN__;
 use lesson__NN__::Lesson__NN__;
 
 fn main() -> std::process::ExitCode {
-    grader::grade(&lesson__NN__::LESSON, student!())
+    lesson__NN__::grade(student!())
 }
