@@ -1,54 +1,10 @@
 //! Penalties for late submissions.
 
-use std::str::FromStr;
-
-use anyhow::{Context, Error, Result};
+use anyhow::{Context, Result};
 use grader::grades::{Grade, Late, Status};
-use jiff::{Span, SpanRelativeTo, Timestamp};
+use jiff::Timestamp;
 
-/// A penalty such as `10%/day`, with a grace period.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Policy {
-    /// Percent deducted for each unit, full or begun.
-    pub percent: f64,
-    /// Length of a unit in seconds.
-    pub unit: u64,
-    /// Grace period in seconds. A submission after it counts as late from the due time on.
-    pub grace: u64,
-}
-
-impl FromStr for Policy {
-    type Err = Error;
-
-    /// Parses `10%/day` or `5%/hour`, without a grace period.
-    fn from_str(text: &str) -> Result<Self> {
-        let policy = text.split_once("%/").and_then(|(percent, unit)| {
-            Some(Self {
-                percent: percent.parse().ok().filter(|p| (0.0..=100.0).contains(p))?,
-                unit: match unit {
-                    "day" => 86_400,
-                    "hour" => 3_600,
-                    _ => return None,
-                },
-                grace: 0,
-            })
-        });
-        policy.with_context(|| format!("a late policy is written like 10%/day or 5%/hour, not {text:?}"))
-    }
-}
-
-/// Parses a duration such as `90s`, `15m`, `2h` or `1d` into seconds.
-///
-/// # Errors
-/// Returns an error if the text is not a duration, or is negative.
-pub fn duration(text: &str) -> Result<u64> {
-    let expected = || format!("a duration is written like 90s, 15m, 2h or 1d, not {text:?}");
-    let span: Span = text.parse().with_context(expected)?;
-    let duration = span
-        .to_duration(SpanRelativeTo::days_are_24_hours())
-        .with_context(expected)?;
-    u64::try_from(duration.as_secs()).with_context(expected)
-}
+const DAY: u64 = 86_400;
 
 /// Parses an RFC 3339 time such as `2026-11-20T23:59:00Z` or `2026-11-20T23:59:00+01:00` into seconds since 1970 UTC.
 ///
@@ -71,20 +27,27 @@ pub fn rfc3339(seconds: u64) -> String {
         .map_or_else(|| "an unknown time".into(), |t| t.to_string())
 }
 
-/// The penalty of a submission, or nothing if it was in time. `due` is the last second in time; `due` and `submitted`
-/// are in seconds since 1970 UTC.
-fn late(policy: &Policy, due: u64, submitted: u64) -> Option<Late> {
-    let seconds = submitted.saturating_sub(due);
-    let percent = (policy.percent * seconds.div_ceil(policy.unit) as f64).min(100.0);
-    (seconds > policy.grace).then_some(Late { seconds, percent })
+/// Parses percent that are deducted for each day.
+///
+/// # Errors
+/// Returns an error if the text is not a number from 0 to 100.
+pub fn percent(text: &str) -> Result<f64> {
+    let number = text
+        .parse()
+        .ok()
+        .filter(|percent| (0.0..=100.0).contains(percent));
+    number.with_context(|| format!("expected percent for each day, from 0 to 100, such as 10, not {text:?}"))
 }
 
-/// Sets the penalty of a grade, or why it is unknown: nothing is deducted on a guess. `rule` is the penalty and the due
-/// time.
-pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
-    grade.late = rule
-        .zip(grade.submitted)
-        .and_then(|((policy, due), at)| late(policy, due, at));
+/// Sets the penalty of a grade, or why it is unknown: nothing is deducted on a guess. `rule` is the last second in time,
+/// since 1970 UTC, and the percent that are deducted for each day begun.
+pub fn settle(grade: &mut Grade, rule: Option<(u64, f64)>) {
+    let late = rule.zip(grade.submitted).map(|((due, percent), at)| {
+        let seconds = at.saturating_sub(due);
+        let percent = (percent * seconds.div_ceil(DAY) as f64).min(100.0);
+        Late { seconds, percent }
+    });
+    grade.late = late.filter(|late| late.seconds > 0);
     let unknown = if grade.status != Status::Graded || grade.late.is_some() {
         None
     } else if grade.origin.late {
@@ -101,37 +64,20 @@ pub fn settle(grade: &mut Grade, rule: Option<(&Policy, u64)>) {
 mod tests {
     use super::*;
 
-    const DUE: u64 = 1_795_000_000;
-
     #[test]
-    fn each_unit_begun_counts_in_full_after_the_grace_period() {
-        for (policy, grace, seconds, percent) in [
-            ("10%/day", 0, 0, None),
-            ("10%/day", 0, 1, Some(10.0)),
-            ("10%/day", 0, 86_400, Some(10.0)),
-            ("10%/day", 0, 86_401, Some(20.0)),
-            ("10%/day", 0, 365 * 86_400, Some(100.0)),
-            ("2.5%/hour", 0, 3 * 3_600, Some(7.5)),
-            ("50%/hour", 900, 900, None),
-            ("50%/hour", 900, 901, Some(50.0)),
-        ] {
-            let policy: Policy = policy.parse().unwrap();
-            let late = late(&Policy { grace, ..policy }, DUE, DUE + seconds);
-            let expected = percent.map(|percent| Late { seconds, percent });
-            assert_eq!(late, expected, "{policy:?}, {seconds} s");
-        }
-    }
-
-    #[test]
-    fn nothing_is_deducted_if_the_time_is_unknown() {
-        let policy: Policy = "10%/day".parse().unwrap();
-        for (submitted, marked_late, rule, late, unknown) in [
-            (Some(DUE), false, true, false, ""),
-            (Some(DUE + 1), true, true, true, ""),
-            (None, false, false, false, ""),
-            (None, false, true, false, "nothing says"),
-            (Some(DUE), true, true, false, "marks it as late"),
-            (None, true, false, false, "marks it as late"),
+    fn each_day_begun_counts_and_nothing_is_deducted_if_the_time_is_unknown() {
+        const DUE: u64 = 1_795_000_000;
+        for (submitted, marked_late, percent, late, unknown) in [
+            (Some(DUE), false, Some(10.0), None, ""),
+            (Some(DUE + 1), true, Some(10.0), Some(10.0), ""),
+            (Some(DUE + DAY), false, Some(10.0), Some(10.0), ""),
+            (Some(DUE + DAY + 1), false, Some(2.5), Some(5.0), ""),
+            (Some(DUE + 365 * DAY), false, Some(10.0), Some(100.0), ""),
+            (Some(DUE + 1), false, None, None, ""),
+            (None, false, None, None, ""),
+            (None, false, Some(10.0), None, "nothing says"),
+            (Some(DUE), true, Some(10.0), None, "marks it as late"),
+            (None, true, None, None, "marks it as late"),
         ] {
             let mut grade = Grade {
                 status: Status::Graded,
@@ -139,28 +85,24 @@ mod tests {
                 ..Grade::default()
             };
             grade.origin.late = marked_late;
-            settle(&mut grade, rule.then_some((&policy, DUE)));
+            settle(&mut grade, percent.map(|percent| (DUE, percent)));
             let why = grade.origin.late_unknown.unwrap_or_default();
             assert!(
                 why.contains(unknown) && why.is_empty() == unknown.is_empty(),
                 "{why}"
             );
-            assert_eq!(grade.late.is_some(), late);
+            assert_eq!(grade.late.map(|late| late.percent), late, "{submitted:?}");
         }
     }
 
     #[test]
     fn errors_show_the_expected_form() {
-        for text in [
-            "", "10", "10%/", "x%/day", "-1%/day", "101%/day", "NaN%/day", "1%/week",
-        ] {
-            assert!(text.parse::<Policy>().is_err(), "{text:?}");
-        }
-        assert_eq!(
-            ["90s", "15m", "1d"].map(|text| duration(text).unwrap()),
-            [90, 900, 86_400]
+        assert_eq!(percent("2.5").unwrap(), 2.5);
+        assert!(
+            ["", "10%", "-1", "101", "NaN"]
+                .iter()
+                .all(|text| percent(text).is_err())
         );
-        assert!(["", "15", "-1h", "m"].iter().all(|text| duration(text).is_err()));
         let utc = instant("2026-11-20T22:59:00Z").unwrap();
         assert_eq!(instant("2026-11-20T23:59:00+01:00").unwrap(), utc);
         assert_eq!(rfc3339(utc), "2026-11-20T22:59:00Z");

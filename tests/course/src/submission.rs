@@ -79,47 +79,26 @@ pub fn stem(name: &str) -> Option<&str> {
 }
 
 impl Submission {
-    /// Reads the only archive or folder among `paths`. A folder without `exercises` may contain an archive or a folder,
-    /// too.
+    /// Reads an archive or a folder. A folder without `exercises` contains an archive or a folder, as Moodle's do.
     ///
     /// # Errors
     /// Returns why there is nothing to grade.
-    pub fn read(paths: &[PathBuf]) -> Result<Self, Rejected> {
+    pub fn read(path: &Path) -> Result<Self, Rejected> {
         let mut all = Self::default();
-        all.add(paths.to_vec())?;
+        let path = only(path)?;
+        let kind = fs::symlink_metadata(&path)?.file_type();
+        if kind.is_file() {
+            all.archive(BufReader::new(File::open(path)?))?;
+        } else if kind.is_dir() {
+            all.folder(&path, ABOUT)?;
+            all.folder(&path, "exercises")?;
+        }
         if all.files.is_empty() {
             let why = "there is no exercises/lessonNN/src/lib.rs in it; hand in the file that `cargo course pack` writes";
             let left_out = all.left_out.iter().take(3).map(|line| format!("; {line}"));
             return Err(unreadable(why.to_owned() + &left_out.collect::<String>()));
         }
         Ok(all)
-    }
-
-    fn add(&mut self, mut paths: Vec<PathBuf>) -> Result<(), Rejected> {
-        let count = paths.len();
-        if count > 1 {
-            paths.retain(|path| path.is_dir() || stem(&name_of(path)).is_some());
-        }
-        let [path] = &paths[..] else {
-            return Err(unreadable(format!(
-                "it has {count} files and folders; hand in only the file that `cargo course pack` writes"
-            )));
-        };
-        let kind = fs::symlink_metadata(path)?.file_type();
-        if kind.is_file() {
-            return self.archive(BufReader::new(File::open(path)?));
-        }
-        if !kind.is_dir() {
-            return Err(unreadable("it is neither a folder nor a file"));
-        }
-        if is_layout(path) {
-            self.folder(path, ABOUT)?;
-            return self.folder(path, "exercises");
-        }
-        let inside = fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
-        let mut inside = inside.collect::<io::Result<Vec<_>>>()?;
-        inside.retain(|path| !name_of(path).starts_with('.') && name_of(path) != "__MACOSX");
-        self.add(inside)
     }
 
     /// Takes the files below `within` in the folder `root`. Does nothing if it does not exist.
@@ -273,6 +252,28 @@ impl Submission {
     }
 }
 
+/// `path`, or what a student put into it: the only archive or folder with `exercises` in a folder without.
+fn only(path: &Path) -> Result<PathBuf, Rejected> {
+    if !path.is_dir() || is_layout(path) {
+        return Ok(path.to_owned());
+    }
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        let name = name_of(&path);
+        if !name.starts_with('.') && (is_layout(&path) || stem(&name).is_some()) {
+            found.push(path);
+        }
+    }
+    match &found[..] {
+        [one] => Ok(one.to_owned()),
+        more => Err(unreadable(format!(
+            "it has {} archives or folders with exercises; hand in only the file that `cargo course pack` writes",
+            more.len()
+        ))),
+    }
+}
+
 /// Whether a path is `exercises/lessonNN/src/**.rs`, with the names that modules of a library can have. So no file can
 /// have the name of a folder, and no name is too long for a file system.
 fn is_source(path: &str) -> bool {
@@ -302,7 +303,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, bytes).unwrap();
         }
-        Submission::read(&[dir.path().to_owned()])
+        Submission::read(dir.path())
     }
 
     #[test]
@@ -316,17 +317,8 @@ mod tests {
         let archive = first.to_archive().unwrap();
         let mut tar = Vec::new();
         MultiGzDecoder::new(&*archive).read_to_end(&mut tar).unwrap();
-        for files in [
-            &[("submission (1).tar.gz", &*archive)][..],
-            &[
-                ("x/y/submission.tar.gz", &archive),
-                (".DS_Store", b""),
-                ("x/y/notes.txt", b""),
-            ],
-            &[("submission.tar", &tar)],
-            &unpacked.map(|(path, text)| (path, text)),
-        ] {
-            let one = read(files).unwrap();
+        for (name, bytes) in [("submission (1).tar.gz", &archive), ("submission.tar", &tar)] {
+            let one = read(&[(name, bytes), (".DS_Store", b""), ("notes.txt", b"")]).unwrap();
             assert_eq!((&one.files, one.digest()), (&first.files, first.digest()));
             assert_eq!(one.packed, late::instant("2026-11-20T22:00:00Z").ok());
             assert_eq!(Vec::from_iter(one.lessons()), ["01", "02"]);
@@ -358,24 +350,23 @@ mod tests {
             assert!(!is_source(path), "{path:?}");
         }
         let large = vec![b' '; FILE_BYTES as usize + 1];
-        let left_out = read(&[
+        let taken = read(&[
             (SOURCE, b""),
             ("exercises/lesson01/src/large.rs", &large),
             ("exercises/lesson01/src/odd.rs", b"\xff"),
             ("exercises/lesson01/Cargo.toml", b""),
             ("lessons/x", b""),
         ]);
-        let left_out = Vec::from_iter(left_out.unwrap().left_out);
-        assert_eq!(left_out.len(), 3, "{left_out:?}");
+        assert_eq!(taken.unwrap().left_out.len(), 3);
     }
 
     #[test]
     fn the_reason_says_what_to_do() {
         for (files, why) in [
-            (&[("x.zip", &b"PK\x03\x04"[..])][..], "cargo course pack"),
+            (&[("x.tar.gz", &b"PK\x03\x04"[..])][..], "cargo course pack"),
             (&[("x.tgz", b"\x1f\x8b")], "it is damaged: "),
-            (&[("a.txt", b""), ("b.txt", b"")], "it has 2 files and folders"),
-            (&[("a.tgz", b""), ("b.tgz", b"")], "it has 2 files and folders"),
+            (&[("a.txt", b"")], "it has 0 archives"),
+            (&[("a.tgz", b""), ("b.tgz", b"")], "it has 2 archives"),
             (
                 &[("exercises/lesson01/lib.rs", b"")],
                 "exercises/lesson01/lib.rs: only",

@@ -1,68 +1,60 @@
-//! The version of the course, and a digest of all files that marks depend on.
+//! The version of the course, and a digest of all that marks depend on.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use grader::grades::Course;
 use sha2::{Digest, Sha256};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
+
+/// The files and folders whose content is in the digest, beside the manifests of the exercises.
+const COUNTED: [&str; 11] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "rust-toolchain.toml",
+    "lessons",
+    "data/Cargo.toml",
+    "data/src",
+    "solutions/Cargo.toml",
+    "solutions/src",
+    "tests/course",
+    "tests/grader",
+    "tests/kit",
+];
 
 /// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the
-/// versions of the dependencies and the `Cargo.toml` files of the exercises, but neither what students write nor build
-/// outputs.
+/// versions of the dependencies, the `Cargo.toml` files of the exercises, and the `limits` of an answer, but neither what
+/// students write nor build outputs.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
-pub fn course(root: &Path) -> Result<Course> {
-    let counted = [
-        "Cargo.toml",
-        "Cargo.lock",
-        "lessons",
-        "data/Cargo.toml",
-        "data/src",
-        "solutions/Cargo.toml",
-        "solutions/src",
-        "tests/course",
-        "tests/grader",
-        "tests/kit",
-    ];
-    let mut paths = counted
-        .map(|path| files(&root.join(path)))
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?
-        .concat();
-    let exercises = files(&root.join("exercises"))?;
-    paths.extend(exercises.into_iter().filter(|path| path.ends_with("Cargo.toml")));
-    let mut sums = Vec::new();
-    for path in paths {
-        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
-        sums.push((name(root, &path), sha256(&bytes)));
-    }
-    Ok(Course {
-        version: env!("CARGO_PKG_VERSION").into(),
-        digest: digest(sums),
-    })
-}
-
-/// Lists `path` if it is a file, or else the files below it, without links, hidden files and build outputs.
-pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    let is_source = |entry: &walkdir::DirEntry| {
+pub fn course(root: &Path, limits: &[(&str, u64)]) -> Result<Course> {
+    let sum = |(name, value): &(&str, u64)| (name.to_string(), sha256(value.to_string().as_bytes()));
+    let mut sums: Vec<_> = limits.iter().map(sum).collect();
+    let is_source = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
         // Cargo's folder is beside a manifest; a module may be called `target` as well.
         let built = name == "target" && entry.path().with_file_name("Cargo.toml").is_file();
         entry.depth() == 0 || !(name.starts_with('.') || built || name == "__pycache__")
     };
-    let mut files = Vec::new();
-    for entry in WalkDir::new(path).into_iter().filter_entry(is_source) {
-        let entry = entry?;
-        if entry.file_type().is_file() {
-            files.push(entry.into_path());
+    for folder in COUNTED.iter().chain(&["exercises"]) {
+        for entry in WalkDir::new(root.join(folder))
+            .into_iter()
+            .filter_entry(is_source)
+        {
+            let entry = entry?;
+            let path = entry.path();
+            let of_student = *folder == "exercises" && !path.ends_with("Cargo.toml");
+            if entry.file_type().is_file() && !of_student {
+                let bytes = fs::read(path).with_context(|| path.display().to_string())?;
+                sums.push((name(root, path), sha256(&bytes)));
+            }
         }
     }
-    Ok(files)
+    Ok(Course {
+        version: env!("CARGO_PKG_VERSION").into(),
+        digest: digest(sums),
+    })
 }
 
 /// The path from the root, with `/` on every system.
@@ -101,38 +93,32 @@ mod tests {
             let path = dir.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
-            course(dir.path())
         };
-        let counted = [
-            "Cargo.toml",
-            "Cargo.lock",
-            "data/Cargo.toml",
-            "data/src/split/groups.rs",
-            "lessons/lesson01/lesson.toml",
-            "solutions/Cargo.toml",
-            "solutions/src/target/mod.rs",
-            "tests/course/src/main.rs",
-            "tests/grader/src/lib.rs",
-            "tests/kit/src/lib.rs",
-            "exercises/lesson01/Cargo.toml",
-        ];
-        let first = counted
-            .map(|path| put(path, "one"))
-            .into_iter()
-            .next_back()
-            .unwrap()
-            .unwrap();
+        let with = |memory| course(dir.path(), &[("--memory", memory), ("--seconds", 60)]);
+        let inside = ["lesson01/lesson.toml", "src/target/mod.rs", "Cargo.toml"];
+        let file = |path: &&str| match path.rsplit_once('/').unwrap_or(("", path)).1.contains('.') {
+            true => vec![(*path).to_owned()],
+            false => inside.map(|name| format!("{path}/{name}")).into(),
+        };
+        let mut counted: Vec<String> = COUNTED.iter().flat_map(file).collect();
+        counted.push("exercises/lesson01/Cargo.toml".into());
+        counted.iter().for_each(|path| put(path, "one"));
+        let first = with(1024).unwrap();
         for path in [
             "exercises/lesson01/src/lib.rs",
             "solutions/target/debug/x",
             "solutions/results/idtrees.md",
             "lessons/.cache/x",
         ] {
-            assert_eq!(put(path, "not counted").unwrap(), first, "{path}");
+            put(path, "not counted");
+            assert_eq!(with(1024).unwrap(), first, "{path}");
         }
-        for path in counted {
-            assert_ne!(put(path, "two").unwrap(), first, "{path}");
-            assert_eq!(put(path, "one").unwrap(), first, "{path}");
+        for path in &counted {
+            put(path, "two");
+            assert_ne!(with(1024).unwrap(), first, "{path}");
+            put(path, "one");
         }
+        assert_eq!(with(1024).unwrap(), first);
+        assert_ne!(with(512).unwrap(), first);
     }
 }

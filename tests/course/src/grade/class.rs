@@ -1,46 +1,42 @@
 //! Grades a whole class: finds the submissions, grades several in parallel, and prints the results.
 
+mod checks;
+mod compile;
+mod entries;
+mod examiner;
+mod printed;
+mod run;
+mod sandbox;
+mod seccomp;
+
 use std::{
     collections::BTreeSet,
     fs::{self, File},
     path::Path,
-    sync::{
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-        mpsc,
-    },
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     thread,
     time::Instant,
 };
 
 use anyhow::{Context, Result, bail};
-use grader::grades::{Grade, Status};
+use entries::entries;
+use examiner::{Examiner, caught};
+use grader::grades::Status;
+use rayon::prelude::*;
+use run::STOP;
 
-use super::{
-    Options,
-    entries::entries,
-    examiner::{Examiner, caught},
-    printed,
-    run::STOP,
-    tree::Tree,
-};
-use crate::{marks, submission::Submission};
-
-/// A submission to grade: the index of its grade, and its files.
-type Task = (usize, Submission);
+use super::Options;
+use crate::marks;
 
 pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let began = Instant::now();
     fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
     let out = fs::canonicalize(&options.out)?;
     // Hidden files of a run, which the other parts do not use.
-    let own = |name| {
-        out.join(
-            options
-                .part
-                .map_or_else(|| format!(".{name}"), |(i, _)| format!(".{name}-{i}")),
-        )
-    };
-    let (lock, work) = (File::create(own("lock"))?, own("work"));
+    let part = options.part;
+    let suffix = part.map_or_else(String::new, |(index, _)| format!("-{index}"));
+    let [lock, work] = [".lock", ".work"].map(|name| out.join(format!("{name}{suffix}")));
+    let lock = File::create(lock)?;
     if lock.try_lock().is_err() {
         bail!("another run is grading into {}", out.display());
     }
@@ -48,7 +44,6 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     for line in skipped {
         eprintln!("skipped: {}", marks::clean::line(&line));
     }
-    let part = options.part;
     if let Some((index, count)) = part {
         // The names are those of the whole class, in which two submissions may have one name.
         all = all.into_iter().skip(index - 1).step_by(count).collect();
@@ -66,7 +61,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let _ = fs::remove_dir_all(&work);
     fs::create_dir_all(&work)?;
     let seed = kept_seed(&out, options.seed)?;
-    let mut examiner = Examiner::new(root, &out, &work, seed, options)?;
+    let examiner = Examiner::new(root, out.clone(), work.clone(), seed, options)?;
     let (mut grades, mut tasks) = (Vec::new(), Vec::new());
     for entry in all {
         let (grade, submission) = examiner.begin(&entry)?;
@@ -74,13 +69,45 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         grades.push(grade);
     }
     if !tasks.is_empty() {
-        let lessons: BTreeSet<String> = tasks
-            .iter()
-            .flat_map(|(_, one)| examiner.lessons_of(one))
-            .collect();
-        let trees = examiner.prepare(root, &work, &lessons, tasks.len().min(jobs))?;
+        let lessons = tasks.iter().flat_map(|(_, one)| examiner.lessons_of(one));
+        let lessons: BTreeSet<String> = lessons.collect();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?;
+        let ready = pool.install(|| examiner.prepare(root, &lessons))?;
         RUNNING.store(true, SeqCst);
-        run(&examiner, &trees, &tasks, &mut grades);
+        let (began, done) = (Instant::now(), AtomicUsize::new(0));
+        let graded = |(index, submission): &(usize, _)| {
+            if STOP.load(SeqCst) {
+                return None;
+            }
+            let begun = &grades[*index];
+            let mut grade = begun.clone();
+            let result = caught(|| examiner.grade(begun.clone(), submission, &ready));
+            if STOP.load(SeqCst) {
+                return None;
+            }
+            let saved = result.and_then(|graded| {
+                grade = graded;
+                examiner.save(&mut grade)
+            });
+            if let Err(why) = saved {
+                (grade.status, grade.reason) = (Status::NotGraded, Some(format!("{why:#}")));
+                let _ = examiner.save(&mut grade);
+            }
+            let (count, seconds) = (done.fetch_add(1, SeqCst) + 1, began.elapsed().as_secs());
+            eprintln!("{count} of {} · {seconds} s · {}", tasks.len(), grade.submission);
+            Some((*index, grade))
+        };
+        // One at a time, so that no thread waits while another has several left.
+        let graded = pool.install(|| {
+            tasks
+                .par_iter()
+                .with_max_len(1)
+                .filter_map(graded)
+                .collect::<Vec<_>>()
+        });
+        for (index, grade) in graded {
+            grades[index] = grade;
+        }
     }
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
@@ -101,50 +128,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         began.elapsed().as_secs(),
         out.display()
     );
-    if !STOP.load(SeqCst) {
-        let _ = fs::remove_dir_all(&work);
-    }
+    let _ = fs::remove_dir_all(&work);
     Ok(written.is_ok() && grades.iter().all(|grade| grade.status == Status::Graded))
-}
-
-/// Grades the submissions, one at a time in each tree, and saves their grades.
-fn run(examiner: &Examiner, trees: &[Tree], tasks: &[Task], grades: &mut [Grade]) {
-    let (next, began) = (AtomicUsize::new(0), Instant::now());
-    let begun = grades.to_vec();
-    thread::scope(|scope| {
-        let (send, receive) = mpsc::channel();
-        for tree in trees {
-            let (send, next, begun) = (send.clone(), &next, &begun);
-            scope.spawn(move || {
-                while let Some((index, submission)) = tasks.get(next.fetch_add(1, SeqCst)) {
-                    let grade = caught(|| examiner.grade(begun[*index].clone(), submission, tree));
-                    if STOP.load(SeqCst) {
-                        break;
-                    }
-                    let _ = send.send((*index, grade));
-                }
-            });
-        }
-        drop(send);
-        for (count, (index, result)) in receive.into_iter().enumerate() {
-            let grade = &mut grades[index];
-            let saved = result.and_then(|graded| {
-                *grade = graded;
-                examiner.save(grade)
-            });
-            if let Err(why) = saved {
-                (grade.status, grade.reason) = (Status::NotGraded, Some(format!("{why:#}")));
-                let _ = examiner.save(grade);
-            }
-            let seconds = began.elapsed().as_secs();
-            eprintln!(
-                "{} of {} · {seconds} s · {}",
-                count + 1,
-                tasks.len(),
-                grade.submission
-            );
-        }
-    });
 }
 
 /// The seed of all submissions in a folder of grades: a later run uses it again, and so do parts that start together.
@@ -158,9 +143,8 @@ fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
     let new = tempfile::NamedTempFile::new_in(out)?;
     fs::write(new.path(), grader::seed().to_string())?;
     let _ = new.persist_noclobber(&path);
-    let seed = fs::read_to_string(&path)
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
+    let seed = fs::read_to_string(&path).ok();
+    let seed = seed.and_then(|text| text.trim().parse().ok());
     seed.with_context(|| {
         format!(
             "{} contains no seed: delete it, and grade all again",

@@ -1,27 +1,7 @@
 //! `cargo course grade`: writes a `grade.json` for each submission. Students' code is compiled and run in a sandbox.
 
 #[cfg(target_os = "linux")]
-mod build;
-#[cfg(target_os = "linux")]
-mod checks;
-#[cfg(target_os = "linux")]
 mod class;
-#[cfg(target_os = "linux")]
-mod entries;
-#[cfg(target_os = "linux")]
-mod examiner;
-#[cfg(target_os = "linux")]
-mod linked;
-#[cfg(target_os = "linux")]
-mod printed;
-#[cfg(target_os = "linux")]
-mod run;
-#[cfg(target_os = "linux")]
-mod sandbox;
-#[cfg(target_os = "linux")]
-mod seccomp;
-#[cfg(target_os = "linux")]
-mod tree;
 
 use std::{
     path::{Path, PathBuf},
@@ -30,12 +10,12 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::late::{Policy, duration, instant};
+use crate::late::{instant, percent};
 
 /// Options of `cargo course grade`.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  cargo course grade handed-in --out graded\n  \
-    cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10%/day --grace 15m\n\n\
+    cargo course grade handed-in --out graded --due 2026-11-20T23:59:00Z --late 10\n\n\
     Exit codes: 0 all graded, 1 some not graded, 2 grading could not start.")]
 pub struct Options {
     /// Archives that `cargo course pack` wrote, their folders, or folders of these
@@ -53,12 +33,9 @@ pub struct Options {
     /// Due time with its time zone, such as 2026-11-20T23:59:00Z
     #[arg(long, requires = "late", value_parser = instant)]
     pub due: Option<u64>,
-    /// Penalty for lateness, such as 10%/day or 5%/hour
-    #[arg(long, requires = "due")]
-    pub late: Option<Policy>,
-    /// Grace period without penalty, such as 15m or 2h
-    #[arg(long, requires = "due", default_value = "0s", value_parser = duration)]
-    pub grace: u64,
+    /// Percent of the points to deduct for each day, full or begun, after the due time
+    #[arg(long, value_name = "PERCENT", requires = "due", value_parser = percent)]
+    pub late: Option<f64>,
     /// CSV of the students: names for the tables, times for lateness; see `cargo course marks --help`
     #[arg(long, value_name = "FILE.csv")]
     pub roster: Option<PathBuf>,
@@ -90,10 +67,9 @@ pub struct Options {
 
 /// Parses `2/5`: the second of five parts.
 fn part(text: &str) -> Result<(usize, usize)> {
-    let numbers = text
-        .split_once('/')
-        .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-    let part = numbers.filter(|(index, count)| (1..=*count).contains(index));
+    let numbers = text.split_once('/');
+    let part = numbers.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    let part = part.filter(|(index, count)| (1..=*count).contains(index));
     part.with_context(|| format!("expected I/N with 1 ≤ I ≤ N, such as 2/5, not {text:?}"))
 }
 

@@ -1,23 +1,24 @@
-//! Builds the checks of lessons: what `cargo test` builds, with the same cargo, from a copy of the course.
+//! Compiles a submission with rustc: the exercise, then the program that links it with the checks. The compiler runs in the
+//! sandbox, and sees the libraries that cargo built of the course, and no other file of it.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
-    env,
+    collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use grader::paths;
+use serde_json::Value;
+use toml::Table;
 
-use super::{
-    run,
-    sandbox::{Limits, Program, Sandbox, empty_folder, environment},
-    tree::{Tree, hash},
-};
+use super::sandbox::{Limits, Program, Sandbox, empty_folder};
+use crate::marks::clean;
 
-/// Limits of a build. The compiler and the linker map much memory that they do not use. The limit of CPU time stops
-/// what compiles too slowly, so that it costs a class little; the wall time is longer, because the machine may be busy
-/// with other work.
+/// Limits of the compiler. It and the linker map much memory that they do not use. The limit of CPU time stops what
+/// compiles too slowly, so that it costs a class little; the wall time is longer, because the machine may be busy with
+/// other work.
 const LIMITS: Limits = Limits {
     wall: 240,
     cpu: 25,
@@ -26,190 +27,173 @@ const LIMITS: Limits = Limits {
     tasks: 512,
 };
 
-/// The toolchain that the course is built with.
-pub struct Toolchain {
+/// Maximum number of characters of the compiler's messages that are kept.
+const MESSAGE: usize = 3_000;
+
+/// The compiler, and what it needs for some lessons.
+pub struct Compiler {
     sysroot: PathBuf,
-    cargo_home: PathBuf,
+    libraries: PathBuf,
+    lessons: BTreeMap<String, Lesson>,
 }
 
-impl Toolchain {
-    /// Finds the compiler and cargo.
-    pub fn find(root: &Path) -> Result<Self> {
-        let out = Command::new("rustc")
-            .args(["--print", "sysroot"])
-            .current_dir(root)
-            .output()
-            .context("rustc could not be started")?;
-        let sysroot = PathBuf::from(String::from_utf8_lossy(&out.stdout).trim());
-        let programs = ["cargo", "rustc"].map(|name| sysroot.join("bin").join(name));
-        ensure!(
-            programs.iter().all(|program| program.is_file()),
-            "{} has no bin/rustc and bin/cargo",
-            sysroot.display()
-        );
-        let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-        let cargo_home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+/// How the program of a lesson's checks is compiled.
+struct Lesson {
+    /// The text of its `grade.rs`.
+    program: String,
+    /// The arguments of rustc for the exercise, and for `grade.rs`.
+    steps: [Vec<String>; 2],
+}
+
+/// What cargo says about a library that it has built, and our link to the file.
+type Built = (Value, PathBuf);
+
+impl Compiler {
+    /// Builds the checks of `lessons`, without students' code, in the course's own target folder. The new folder
+    /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again.
+    pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str]) -> Result<Self> {
+        let mut rustc = Command::new("rustc");
+        let out = rustc.args(["--print", "sysroot"]).current_dir(root).output();
+        let out = out.context("rustc could not be started")?;
+        let built = build(root, &libraries, lessons)?;
+        let lesson = |number: &&str| Ok((number.to_string(), Lesson::new(root, number, &built)?));
         Ok(Self {
-            sysroot,
-            cargo_home: cargo_home.context("neither CARGO_HOME nor HOME is set")?,
+            sysroot: String::from_utf8_lossy(&out.stdout).trim().into(),
+            libraries,
+            lessons: lessons.iter().map(lesson).collect::<Result<_>>()?,
         })
     }
 
-    /// Builds the checks of `lessons`, without students' code, in the course's own target folder, from which they are
-    /// copied: the next call finds them. Returns the folder `target/debug`, and the hashes in the names of what is
-    /// needed there. If this fails, there are none: then the copy is built.
-    pub fn build_checks(root: &Path, lessons: &[&str]) -> Result<(PathBuf, BTreeSet<String>)> {
-        let out = crate::cargo::command()
-            .args([
-                "build",
-                "--quiet",
-                "--offline",
-                "--locked",
-                "--message-format=json",
-            ])
-            .args(lessons.iter().map(|l| format!("--package=lesson{l}-checks")))
-            .current_dir(root)
-            .stderr(Stdio::null())
-            .output()
-            .context("cargo could not be started")?;
-        let (mut debug, mut hashes) = (PathBuf::new(), BTreeSet::new());
-        for message in messages(&out.stdout) {
-            let files = message["filenames"].as_array().into_iter().flatten();
-            for path in files
-                .chain([&message["out_dir"]])
-                .filter_map(|path| path.as_str())
-            {
-                hashes.extend(path.split('/').filter_map(hash).map(str::to_owned));
-                let is_debug = |folder: &&Path| folder.ends_with("debug");
-                debug = Path::new(path)
-                    .ancestors()
-                    .find(is_debug)
-                    .map_or(debug, Path::to_owned);
+    /// Compiles `files`, the sources of a lesson's exercise, in `folder`. Returns the program of the checks, or what the
+    /// compiler says if it fails.
+    pub fn compile(
+        &self,
+        sandbox: &Sandbox,
+        folder: &Path,
+        number: &str,
+        files: &BTreeMap<&str, &str>,
+    ) -> Result<Result<PathBuf, String>> {
+        let lesson = self.lessons.get(number).context("the lesson was not built")?;
+        let sources = empty_folder(&folder.join("sources"))?;
+        let built = empty_folder(&folder.join("built"))?;
+        // Under the paths that a student knows, because messages have them.
+        let library = sources.join(paths::exercises(number));
+        let files = files
+            .iter()
+            .map(|(path, text)| (library.with_file_name(path), *text));
+        for (path, text) in files.chain([(sources.join(program(number)), &*lesson.program)]) {
+            fs::create_dir_all(path.parent().unwrap_or(&sources))?;
+            fs::write(&path, text).with_context(|| path.display().to_string())?;
+        }
+        for step in &lesson.steps {
+            let mut command = vec![self.sysroot.join("bin/rustc").display().to_string()];
+            command.push(format!("-Ldependency={}", self.libraries.display()));
+            command.extend_from_slice(step);
+            let program = Program {
+                command,
+                read: vec![&self.sysroot, &self.libraries, &sources],
+                write: vec![&built],
+                folder: &sources,
+                scratch: &folder.join("scratch"),
+                limits: LIMITS,
+                answer: false,
+            };
+            let ended = sandbox.run(&program, "", |_| {})?;
+            let (how, message) = (ended.how(LIMITS.wall), clean::short(ended.errors.trim(), MESSAGE));
+            let is_error = || message.lines().any(|line| line.starts_with("error"));
+            match ended.code {
+                Some(0) => {}
+                Some(1 | 101) if is_error() => return Ok(Err(message)),
+                // Something else than the compiler failed, which is not the student's mistake.
+                Some(..=128) => bail!("rustc: {how}: {message}"),
+                _ => return Ok(Err(format!("the compiler: {how}\n{message}"))),
             }
         }
-        Ok((debug, hashes))
+        Ok(Ok(built.join("grade")))
     }
+}
 
-    fn cargo(&self, lessons: &[&str]) -> Vec<String> {
-        let mut command = vec![self.sysroot.join("bin/cargo").display().to_string()];
-        command.extend(
-            [
-                "test",
-                "--no-run",
-                "--offline",
-                "--locked",
-                "--color=never",
-                "--quiet",
-            ]
-            .map(str::to_owned),
-        );
-        for lesson in lessons {
-            command.extend([
-                format!("--package=lesson{lesson}"),
-                format!("--bin=grade{lesson}"),
-            ]);
-        }
-        command
-    }
-
-    /// The environment of a build: the same for all, because build scripts run again if it changes.
-    fn environment(&self, tree: &Tree) -> Vec<(&'static str, String)> {
-        let mut env = environment(&tree.scratch());
-        let mut add = |name, path: PathBuf| env.push((name, path.display().to_string()));
-        add("HOME", tree.scratch());
-        add("CARGO_HOME", self.cargo_home.clone());
-        add("CARGO_TARGET_DIR", tree.target());
-        add("RUSTC", self.sysroot.join("bin/rustc"));
-        env
-    }
-
-    /// Builds the stubs of `lessons`, outside of the sandbox: they contain no student's code. Returns the program of
-    /// the checks of each lesson, relative to the target folder.
-    pub fn build_stubs(&self, tree: &Tree, lessons: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
-        empty_folder(&tree.scratch())?;
-        let command = self.cargo(lessons);
-        let out = Command::new(&command[0])
-            .args(&command[1..])
-            .arg("--message-format=json-render-diagnostics")
-            .current_dir(tree.course())
-            .env_clear()
-            .envs(self.environment(tree))
-            .stderr(Stdio::inherit())
-            .output()
-            .context("cargo could not be started")?;
-        ensure!(
-            out.status.success(),
-            "the lessons do not build, so nothing can be graded"
-        );
-        let mut programs = BTreeMap::new();
-        for message in messages(&out.stdout) {
-            let lesson = message["target"]["name"]
-                .as_str()
-                .and_then(|name| name.strip_prefix("grade"));
-            let program = message["executable"].as_str().map(Path::new);
-            if let (Some(lesson), Some(program)) = (lesson, program) {
-                programs.insert(lesson.to_owned(), program.strip_prefix(tree.target())?.to_owned());
-            }
-        }
-        Ok(programs)
-    }
-
-    /// Builds the checks of `lesson` with the student's sources, in the sandbox. Returns what the compiler says if it
-    /// fails.
-    pub fn build(&self, sandbox: &Sandbox, tree: &Tree, lesson: &str) -> Result<Result<(), String>> {
-        let scratch = empty_folder(&tree.scratch())?;
-        // Not the whole folder: it may contain tokens of registries.
-        let cargo_home = ["registry", "git", "config.toml"].map(|name| self.cargo_home.join(name));
-        let mut read = vec![tree.course(), self.sysroot.clone()];
-        read.extend(cargo_home);
-        let program = Program {
-            command: self.cargo(&[lesson]),
-            env: self.environment(tree),
-            read,
-            write: vec![tree.target()],
-            folder: &tree.course(),
-            scratch: &scratch,
-            limits: LIMITS,
-            answer: false,
+impl Lesson {
+    fn new(root: &Path, number: &str, built: &[Built]) -> Result<Self> {
+        let read = |path: String| {
+            let path = root.join(path);
+            fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
-        let ended = run::run(sandbox.command(&program), LIMITS.wall, "", |_| {})?;
-        let message = explain(&ended.errors, &tree.course());
-        let how = ended.how(LIMITS.wall);
-        match ended.code {
-            Some(0) => Ok(Ok(())),
-            Some(101) if message.contains("error") => Ok(Err(message)),
-            None => Ok(Err(format!("the compiler: {how}\n{message}"))),
-            // Cargo itself failed, which is not the student's mistake.
-            Some(_) => Err(anyhow::anyhow!("cargo {how}: {}", ended.errors.trim())),
+        let checks = format!("lesson{number}");
+        let found = built.iter().find(|(about, _)| about["target"]["name"] == *checks);
+        let (about, library) = found.with_context(|| format!("cargo built no library {checks}"))?;
+        let profile = &about["profile"];
+        let setting = |option, value: &Value| format!("{option}={}", value.to_string().replace('"', ""));
+        let settings = [
+            setting("--edition", &about["target"]["edition"]),
+            setting("-Copt-level", &profile["opt_level"]),
+            setting("-Cdebuginfo", &profile["debuginfo"]),
+            setting("-Cdebug-assertions", &profile["debug_assertions"]),
+            setting("-Coverflow-checks", &profile["overflow_checks"]),
+            // The lint of the exercises' manifests. Warnings are for the student at home.
+            "-Funsafe_code".into(),
+            "-Awarnings".into(),
+            "--out-dir=../built".into(),
+        ];
+        let exercise = format!("exercise{number}");
+        let mut steps = [vec![paths::exercises(number)], vec![program(number)]];
+        steps
+            .iter_mut()
+            .for_each(|step| step.extend_from_slice(&settings));
+        steps[0].extend([format!("--crate-name={exercise}"), "--crate-type=lib".into()]);
+        steps[1].push(format!("--extern={exercise}=../built/lib{exercise}.rlib"));
+        steps[1].push(format!("--extern={checks}={}", library.display()));
+        let manifest: Table = read(format!("exercises/lesson{number}/Cargo.toml"))?.parse()?;
+        let dependencies = manifest.get("dependencies").and_then(|table| table.as_table());
+        for name in dependencies.into_iter().flat_map(Table::keys) {
+            let name = name.replace('-', "_");
+            // Cargo may have built it a second time, with another profile, for a macro or a build script.
+            let found = built.iter().find(|(about, _)| {
+                let is_right = about["profile"]["opt_level"] == profile["opt_level"];
+                about["target"]["name"] == *name && (is_right || about["target"]["kind"][0] == "proc-macro")
+            });
+            let (_, library) =
+                found.with_context(|| format!("cargo built no library {name} for {exercise}"))?;
+            steps[0].push(format!("--extern={name}={}", library.display()));
         }
+        Ok(Self {
+            program: read(program(number))?,
+            steps,
+        })
     }
 }
 
-/// What cargo reports in JSON.
-fn messages(stdout: &[u8]) -> impl Iterator<Item = serde_json::Value> {
-    stdout
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
+/// Builds the checks of `lessons`, and links all libraries that they need into `libraries`.
+fn build(root: &Path, libraries: &Path, lessons: &[&str]) -> Result<Vec<Built>> {
+    let out = crate::cargo::command()
+        .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
+        .args(lessons.iter().map(|l| format!("--package=lesson{l}-checks")))
+        .current_dir(root)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cargo could not be started")?;
+    ensure!(
+        out.status.success(),
+        "the lessons do not build, so nothing can be graded"
+    );
+    fs::create_dir_all(libraries)?;
+    let mut built = Vec::new();
+    for line in out.stdout.split(|byte| *byte == b'\n') {
+        let about: Value = serde_json::from_slice(line).unwrap_or_default();
+        let files = about["filenames"].as_array().into_iter().flatten();
+        let mut files = files.filter_map(|file| Some(Path::new(file.as_str()?)));
+        let file = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
+        if let Some((file, name)) = file.and_then(|file| Some((file, file.file_name()?))) {
+            let link = libraries.join(name);
+            // Hard links do not work across file systems, and some have none.
+            let linked = fs::hard_link(file, &link).or_else(|_| fs::copy(file, &link).map(drop));
+            linked.with_context(|| format!("{} cannot be copied", file.display()))?;
+            built.push((about.clone(), link));
+        }
+    }
+    Ok(built)
 }
 
-/// The compiler's message, shortened, without the names of this machine's folders and without its command line.
-fn explain(errors: &str, course: &Path) -> String {
-    let text = errors.replace(&format!("{}/", course.display()), "");
-    let shown = |line: &str| match line.split_once("process didn't exit successfully: ") {
-        Some((before, command)) => {
-            let how = command.rfind('(').map_or("", |at| &command[at..]);
-            format!("{before}the compiler was stopped, perhaps at its limit of CPU time or memory {how}")
-        }
-        None => line.to_owned(),
-    };
-    let text = text.lines().map(shown).collect::<Vec<_>>().join("\n");
-    let letters: Vec<char> = text.trim_end().chars().collect();
-    match letters.len().checked_sub(1_500) {
-        Some(end @ 1_500..) => format!(
-            "{}\n[…]\n{}",
-            letters[..1_500].iter().collect::<String>(),
-            letters[end..].iter().collect::<String>()
-        ),
-        _ => letters.iter().collect(),
-    }
+fn program(number: &str) -> String {
+    format!("lessons/lesson{number}/run/src/grade.rs")
 }

@@ -16,20 +16,19 @@ use grader::{
     solution_call,
     source::{Refused, refuse_unsafe},
 };
+use rayon::prelude::*;
 
 use super::{
-    Options,
-    build::Toolchain,
+    super::Options,
     checks::{Checks, Words},
+    compile::Compiler,
     entries::Entry,
-    linked::Linked,
     run::STOP,
     sandbox::{Limits, Sandbox},
-    tree::Tree,
 };
 use crate::{
-    late::{self, Policy},
-    lessons,
+    late,
+    lessons::{self, Lesson},
     marks::Roster,
     submission::{Rejected, Submission},
     version,
@@ -39,110 +38,95 @@ use crate::{
 pub struct Examiner {
     options: Options,
     out: PathBuf,
+    /// The folder for builds: one for each thread.
+    work: PathBuf,
+    seed: u64,
     roster: Roster,
     course: Course,
-    toolchain: Toolchain,
     sandbox: Sandbox,
     /// All lessons of the course.
-    manifests: BTreeMap<String, Manifest>,
-    /// The lessons that can be graded.
-    ready: BTreeMap<String, Ready>,
-    seed: u64,
+    lessons: BTreeMap<String, Lesson>,
 }
 
-/// A lesson that can be graded.
-struct Ready {
-    /// The program of its checks in the target folder, and what it has with the stubs.
-    program: PathBuf,
-    linked: Linked,
-    /// For each exercise, the full names of its checks.
-    checks: BTreeMap<String, Vec<String>>,
+/// The lessons that can be graded.
+pub struct Ready {
+    compiler: Compiler,
+    /// For each lesson and exercise, the full names of the checks.
+    checks: BTreeMap<String, BTreeMap<String, Vec<String>>>,
 }
 
 impl Examiner {
     /// Reads the lessons and the roster, and tests the sandbox. `work` is an empty folder.
-    pub fn new(root: &Path, out: &Path, work: &Path, seed: u64, mut options: Options) -> Result<Self> {
+    pub fn new(root: &Path, out: PathBuf, work: PathBuf, seed: u64, mut options: Options) -> Result<Self> {
         let roster = options.roster.as_deref().map(Roster::load).transpose()?;
         let lessons = lessons::all(root)?;
         for wanted in &mut options.lesson {
             *wanted = lessons::lesson(&lessons, wanted)?.manifest.lesson.clone();
         }
-        let manifests = lessons
-            .into_iter()
-            .map(|l| (l.manifest.lesson.clone(), l.manifest));
-        let sandbox = Sandbox::new(work, options.inside_container)?;
+        let sandbox = Sandbox::new(&work, options.inside_container)?;
         for name in &options.require {
-            let why = sandbox
-                .report
-                .missing
-                .iter()
-                .find(|m| m.starts_with(&format!("{name}:")));
+            let mut missing = sandbox.report.missing.iter();
+            let why = missing.find(|why| why.starts_with(&format!("{name}:")));
             ensure!(
                 sandbox.report.active.contains(name),
                 "{name} is required, but is not provided here: {}",
                 why.map_or("it is unknown", String::as_str)
             );
         }
+        let limits = [("--memory", options.memory), ("--seconds", options.seconds)];
         Ok(Self {
-            out: out.to_owned(),
+            course: version::course(root, &limits)?,
+            lessons: lessons
+                .into_iter()
+                .map(|l| (l.manifest.lesson.clone(), l))
+                .collect(),
             roster: roster.unwrap_or_default(),
-            course: version::course(root)?,
-            toolchain: Toolchain::find(root)?,
-            sandbox,
-            manifests: manifests.collect(),
-            ready: BTreeMap::new(),
-            seed,
             options,
+            out,
+            work,
+            seed,
+            sandbox,
         })
     }
 
-    /// Copies the course into `count` trees in the folder `work`, builds the stubs of `lessons`, and lists their
-    /// checks.
-    pub fn prepare(
-        &mut self,
-        root: &Path,
-        work: &Path,
-        lessons: &BTreeSet<String>,
-        count: usize,
-    ) -> Result<Vec<Tree>> {
+    /// Builds `lessons`, and lists their checks. Their stubs are compiled as submissions are.
+    pub fn prepare(&self, root: &Path, lessons: &BTreeSet<String>) -> Result<Ready> {
         let names: Vec<&str> = lessons.iter().map(String::as_str).collect();
         eprintln!("building lesson {}", names.join(", "));
-        let (debug, hashes) = Toolchain::build_checks(root, &names)?;
-        let tree = Tree::of_course(work.join("tree-0"), root, &debug, &hashes)?;
-        let programs = self.toolchain.build_stubs(&tree, &names)?;
-        tree.empty_sources()?;
-        for lesson in names {
-            let program = programs
-                .get(lesson)
-                .with_context(|| format!("cargo built no checks of lesson {lesson}"))?;
-            let path = tree.target().join(program);
-            let ready = Ready {
-                program: program.clone(),
-                linked: Linked::read(&path)?,
-                checks: self.checks(&tree, &path).list()?,
-            };
-            self.ready.insert(lesson.to_owned(), ready);
-        }
-        let mut trees = vec![tree];
-        for number in 1..count {
-            trees.push(trees[0].copy(work.join(format!("tree-{number}")))?);
-        }
-        Ok(trees)
+        let compiler = Compiler::new(root, self.work.join("libraries"), &names)?;
+        let listed = names.par_iter().map(|&name| {
+            let stubs = [("lib.rs", &*self.lessons[name].stubs)].into();
+            let built = compiler.compile(&self.sandbox, &self.folder(), name, &stubs)?;
+            let program =
+                built.map_err(|why| anyhow!("the stubs of lesson {name} do not compile:\n{why}"))?;
+            Ok((name.to_owned(), self.checks(&program, &self.folder()).list()?))
+        });
+        Ok(Ready {
+            checks: listed.collect::<Result<_>>()?,
+            compiler,
+        })
     }
 
-    fn checks<'a>(&'a self, tree: &'a Tree, program: &'a Path) -> Checks<'a> {
-        let limits = Limits {
-            wall: self.options.seconds,
-            cpu: self.options.seconds,
-            memory: self.options.memory,
-            disk: 16,
-            tasks: 64,
-        };
+    /// The folder of this thread.
+    fn folder(&self) -> PathBuf {
+        self.work.join(format!(
+            "job-{}",
+            rayon::current_thread_index().unwrap_or_default()
+        ))
+    }
+
+    fn checks<'a>(&'a self, program: &'a Path, folder: &Path) -> Checks<'a> {
         Checks {
             sandbox: &self.sandbox,
-            tree,
             program,
-            limits,
+            scratch: folder.join("scratch"),
+            limits: Limits {
+                wall: self.options.seconds,
+                cpu: self.options.seconds,
+                memory: self.options.memory,
+                disk: 16,
+                tasks: 64,
+            },
         }
     }
 
@@ -152,7 +136,7 @@ impl Examiner {
         if lessons.is_empty() {
             lessons = submission.lessons();
         }
-        lessons.retain(|lesson| self.manifests.contains_key(lesson));
+        lessons.retain(|lesson| self.lessons.contains_key(lesson));
         lessons
     }
 
@@ -164,13 +148,16 @@ impl Examiner {
             submission: entry.name.clone(),
             course: self.course.clone(),
             seed: self.seed,
-            status: Status::Unreadable,
             ..Grade::default()
         };
         grade.origin.student = entry.student.clone();
         grade.origin.late = entry.late;
-        let read = caught(|| Ok(Submission::read(&entry.paths)));
-        let read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
+        let read = caught(|| Ok(Submission::read(&entry.path)));
+        let mut read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
+        if read.as_ref().is_ok_and(|one| self.lessons_of(one).is_empty()) {
+            let why = "there is no exercises/lessonNN/src/lib.rs of this course in it";
+            read = Err(Rejected(Status::Unreadable, why.into()));
+        }
         let submission = match read {
             Ok(submission) => submission,
             Err(Rejected(status, why)) => {
@@ -185,60 +172,56 @@ impl Examiner {
         if grade.submitted.is_some() {
             grade.origin.dated = "the student's clock when it was packed".into();
         }
-        let lessons = self.lessons_of(&submission);
-        if lessons.is_empty() {
-            grade.reason = Some("there is no exercises/lessonNN/src/lib.rs of this course in it".into());
-            self.save(&mut grade)?;
-            return Ok((grade, None));
-        }
-        // The saved grade, if nothing has changed.
-        let earlier = Grade::load(&self.out.join(&entry.name).join("grade.json")).ok();
-        let earlier = earlier.filter(|earlier| {
-            let same = earlier.digest == grade.digest
-                && earlier.course == grade.course
-                && earlier.seed == grade.seed;
-            let mut required = self.options.require.iter();
-            let safe = required.all(|name| earlier.sandbox.active.contains(name));
-            let graded = earlier.lessons.iter().map(|l| &l.lesson);
-            same && safe && earlier.status == Status::Graded && graded.eq(&lessons)
-        });
-        let mut again = self.options.again.iter();
-        let again = again.any(|name| *name == entry.name || name == "all");
-        grade.status = Status::NotGraded;
         grade.reason = Some("not yet graded, because grading was interrupted; the next run grades it".into());
-        match earlier {
-            // An interrupt does not cost the grade of an earlier run.
-            Some(_) if again => Ok((grade, Some(submission))),
-            Some(mut earlier) => {
-                let exercises = earlier.lessons.iter_mut().flat_map(|l| &mut l.exercises);
-                exercises.for_each(|exercise| self.count(exercise));
-                // What is not in the digest: the time, the penalty for lateness, other files.
-                (earlier.submitted, earlier.origin) = (grade.submitted, grade.origin);
-                earlier.left_out = grade.left_out;
-                self.save(&mut earlier)?;
-                Ok((earlier, None))
-            }
-            None => {
-                self.save(&mut grade)?;
-                Ok((grade, Some(submission)))
-            }
+        let Some(mut earlier) = self.earlier(&grade, &submission) else {
+            self.save(&mut grade)?;
+            return Ok((grade, Some(submission)));
+        };
+        if self
+            .options
+            .again
+            .iter()
+            .any(|name| *name == entry.name || name == "all")
+        {
+            // The earlier grade stays in its file until there is a new one.
+            return Ok((grade, Some(submission)));
         }
+        let exercises = earlier.lessons.iter_mut().flat_map(|l| &mut l.exercises);
+        exercises.for_each(|exercise| self.count(exercise));
+        // What is not in the digest: the time, the penalty for lateness, other files.
+        (earlier.submitted, earlier.origin) = (grade.submitted, grade.origin);
+        earlier.left_out = grade.left_out;
+        self.save(&mut earlier)?;
+        Ok((earlier, None))
     }
 
-    /// Grades a submission in the copy of the course `tree`.
-    pub fn grade(&self, mut grade: Grade, submission: &Submission, tree: &Tree) -> Result<Grade> {
+    /// The grade of an earlier run, if nothing on which it depends has changed.
+    fn earlier(&self, grade: &Grade, submission: &Submission) -> Option<Grade> {
+        let earlier = Grade::load(&self.out.join(&grade.submission).join("grade.json")).ok()?;
+        let depends = |grade: &Grade| (grade.digest.clone(), grade.course.clone(), grade.seed);
+        let mut required = self.options.require.iter();
+        let same = earlier.status == Status::Graded
+            && depends(&earlier) == depends(grade)
+            && required.all(|name| earlier.sandbox.active.contains(name))
+            && earlier
+                .lessons
+                .iter()
+                .map(|l| &l.lesson)
+                .eq(&self.lessons_of(submission));
+        same.then_some(earlier)
+    }
+
+    /// Grades a submission.
+    pub fn grade(&self, mut grade: Grade, submission: &Submission, ready: &Ready) -> Result<Grade> {
         let began = Instant::now();
         for lesson in self.lessons_of(submission) {
-            let (manifest, ready) = (&self.manifests[&lesson], &self.ready[&lesson]);
             let files = submission.of_lesson(&lesson);
-            let words = match files.is_empty() {
-                true => Err("it was not handed in".into()),
-                false => self.words(&lesson, ready, &files, tree)?,
-            };
+            let words = self.words(&lesson, &files, ready)?;
             if STOP.load(SeqCst) {
                 bail!("interrupted");
             }
-            grade.lessons.push(self.filled(manifest, ready, words, &files));
+            let (manifest, checks) = (&self.lessons[&lesson].manifest, &ready.checks[&lesson]);
+            grade.lessons.push(self.filled(manifest, checks, words, &files));
         }
         (grade.status, grade.reason) = (Status::Graded, None);
         grade.sandbox = self.sandbox.report.clone();
@@ -250,41 +233,35 @@ impl Examiner {
     fn words(
         &self,
         lesson: &str,
-        ready: &Ready,
         files: &BTreeMap<&str, &str>,
-        tree: &Tree,
+        ready: &Ready,
     ) -> Result<Result<Words, String>> {
+        if files.is_empty() {
+            return Ok(Err("it was not handed in".into()));
+        }
         if !files.contains_key("lib.rs") {
             return Ok(Err("src/lib.rs was not handed in, or was left out".into()));
         }
         // Before the compiler's message, because this one says what to do.
-        let mut refused = files
-            .iter()
-            .filter_map(|(path, text)| refuse_unsafe(&format!("src/{path}"), text).err());
-        let refused = refused.next();
+        let mut files_of_it = files.iter();
+        let refused = files_of_it.find_map(|(path, text)| refuse_unsafe(&format!("src/{path}"), text).err());
         if let Some(Refused::Unsafe(why)) = refused {
             return Ok(Err(why));
         }
-        let program = tree.target().join(&ready.program);
-        let _ = fs::remove_file(&program);
-        let put = tree.put_source(lesson, files);
-        let built = put.and_then(|()| self.toolchain.build(&self.sandbox, tree, lesson));
-        // The next submission cannot include these files.
-        tree.put_source(lesson, &[("lib.rs", "")].into())?;
-        if let Err(why) = built? {
-            return Ok(Err(format!("it does not compile:\n{why}")));
+        let folder = self.folder();
+        let program = match ready.compiler.compile(&self.sandbox, &folder, lesson, files)? {
+            Ok(program) => program,
+            Err(why) => return Ok(Err(format!("it does not compile:\n{why}"))),
+        };
+        if let Some(refused) = refused {
+            return Ok(Err(refused.message().to_owned()));
         }
-        let changes = Linked::read(&program)?.beyond(&ready.linked);
-        if let Some(why) = refused.map(|r| r.message().to_owned()).or(changes) {
-            return Ok(Err(why));
-        }
+        // An answer that was written for the inputs of one seed fails with the second, which is computed from the first.
+        let second = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 1_000_000_007;
         let mut words = Words::new();
-        for names in ready.checks.values() {
-            // An answer that was written for the inputs of one seed fails with the second, which is computed from the
-            // first.
-            let second = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) % 1_000_000_007;
+        for names in ready.checks[lesson].values() {
             for seed in [self.seed, second] {
-                let results = self.checks(tree, &program).run(names, seed)?;
+                let results = self.checks(&program, &folder).run(names, seed)?;
                 let right = results.values().all(|(word, _)| word == "right");
                 words.extend(results);
                 if !right || STOP.load(SeqCst) {
@@ -298,7 +275,7 @@ impl Examiner {
     fn filled(
         &self,
         manifest: &Manifest,
-        ready: &Ready,
+        checks: &BTreeMap<String, Vec<String>>,
         words: Result<Words, String>,
         files: &BTreeMap<&str, &str>,
     ) -> LessonGrade {
@@ -306,7 +283,7 @@ impl Examiner {
         let words = words.unwrap_or_default();
         let sources: Vec<&str> = files.values().copied().collect();
         let exercises = manifest.exercises.iter().map(|exercise| {
-            let checks = ready.checks.get(&exercise.id).into_iter().flatten().map(|check| {
+            let checks = checks.get(&exercise.id).into_iter().flatten().map(|check| {
                 let not_run = || ("not run".to_owned(), String::new());
                 let (word, report) = words.get(check).cloned().unwrap_or_else(not_run);
                 let name = check.split("::").nth(1).unwrap_or(check).to_owned();
@@ -342,11 +319,7 @@ impl Examiner {
     /// Completes a grade with the roster and the penalty for lateness, and writes it.
     pub fn save(&self, grade: &mut Grade) -> Result<()> {
         self.roster.sign(grade);
-        let policy = self.options.late.map(|policy| Policy {
-            grace: self.options.grace,
-            ..policy
-        });
-        late::settle(grade, policy.as_ref().zip(self.options.due));
+        late::settle(grade, self.options.due.zip(self.options.late));
         let folder = self.out.join(&grade.submission);
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         grade.save(&folder.join("grade.json"))

@@ -11,28 +11,18 @@ use crate::marks::clean;
 
 pub fn text(grades: &[Grade]) -> String {
     let ink = Ink::auto();
-    let mut out = format!(
-        "{}\n",
-        ink.bold(&format!("{:<40}{:>10}   state", "student", "points"))
-    );
-    let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    let (mut calls, mut missing) = (Vec::new(), BTreeSet::new());
+    let mut out = ink.bold(&format!("{:<40}{:>10}   state", "student", "points")) + "\n";
+    let (mut reasons, mut calls, mut missing) = (BTreeMap::new(), Vec::new(), BTreeSet::new());
     for grade in grades {
         let (points, state) = state(grade, ink);
         out += &format!("{}{points:>10}   {state}\n", clean::padded(grade.name(), 40));
-        let late = grade
-            .origin
-            .late_unknown
-            .as_ref()
-            .map(|why| format!("lateness unknown, because {why}"));
+        let late = grade.origin.late_unknown.as_ref();
+        let late = late.map(|why| format!("lateness unknown, because {why}"));
         if let Some(why) = grade.reason.clone().or(late) {
-            reasons.entry(why).or_default().push(grade.name());
+            reasons.entry(why).or_insert_with(Vec::new).push(grade.name());
         }
-        let calling: Vec<&str> = grade
-            .exercises()
-            .filter(|e| e.remark.is_some())
-            .map(|e| &*e.id)
-            .collect();
+        let calling = grade.exercises().filter(|e| e.remark.is_some());
+        let calling: Vec<&str> = calling.map(|e| &*e.id).collect();
         if !calling.is_empty() {
             calls.push(format!(
                 "{}: calls the solution in {}",
@@ -40,17 +30,14 @@ pub fn text(grades: &[Grade]) -> String {
                 calling.join(", ")
             ));
         }
-        missing.extend(
-            grade
-                .sandbox
-                .missing
-                .iter()
-                .map(|part| format!("missing in the sandbox: {part}")),
-        );
+        missing.extend(&grade.sandbox.missing);
     }
     let reasons = reasons
         .iter()
         .map(|(why, names)| format!("{}: {}", names.join("; "), clean::cut(why, 400)));
+    let missing = missing
+        .iter()
+        .map(|part| format!("missing in the sandbox: {part}"));
     let remarks: Vec<String> = reasons.chain(calls).chain(missing).collect();
     if !remarks.is_empty() {
         out.push('\n');
@@ -61,6 +48,7 @@ pub fn text(grades: &[Grade]) -> String {
     out
 }
 
+/// The points, and the state in a few words.
 fn state(grade: &Grade, ink: Ink) -> (String, String) {
     let points = format!("{} of {}", grade.points(), grade.of());
     let mut lessons = grade.lessons.iter();

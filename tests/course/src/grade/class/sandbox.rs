@@ -11,7 +11,10 @@ use std::{
 use anyhow::{Context, Result, bail};
 use grader::grades;
 
-use super::{run, seccomp::write_filters};
+use super::{
+    run::{self, Ended},
+    seccomp::write_filters,
+};
 
 /// Parts of the system that programs need: libraries, the linker, the table of the dynamic loader.
 const SYSTEM: &str = "/usr /lib /lib64 /lib32 /bin /sbin /etc/ld.so.cache /etc/alternatives";
@@ -35,7 +38,7 @@ pub struct Sandbox {
 }
 
 /// How much of the machine a program may use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Limits {
     /// Wall-clock time in seconds.
     pub wall: u64,
@@ -52,11 +55,9 @@ pub struct Limits {
 /// A program to run.
 pub struct Program<'a> {
     pub command: Vec<String>,
-    /// The whole environment.
-    pub env: Vec<(&'static str, String)>,
     /// Files and folders that it may read, and that it may write, under the same names as outside.
-    pub read: Vec<PathBuf>,
-    pub write: Vec<PathBuf>,
+    pub read: Vec<&'a Path>,
+    pub write: Vec<&'a Path>,
     /// The folder in which it starts.
     pub folder: &'a Path,
     /// An empty folder outside, a bounded file system inside.
@@ -105,10 +106,13 @@ impl Sandbox {
             true => sandbox.report.active.push(name.into()),
             false => sandbox.report.missing.push(format!("{name}: {why}")),
         };
-        let why = "left to the container, as --inside-container says";
-        ISOLATED
-            .iter()
-            .for_each(|name| note(name, !inside_container, why));
+        for name in ISOLATED {
+            note(
+                name,
+                !inside_container,
+                "left to the container, as --inside-container says",
+            );
+        }
         note("limits", true, "");
         let why = match root {
             true => "only root exists here, so an answer can write to the memory of the checks through /proc",
@@ -120,56 +124,57 @@ impl Sandbox {
 
     /// Runs `true` in the sandbox; returns why that fails.
     fn probe(&self, work: &Path) -> Result<Result<(), String>> {
-        let scratch = empty_folder(&work.join("probe"))?;
-        let limits = Limits {
-            wall: 10,
-            cpu: 10,
-            memory: 512,
-            disk: 1,
-            tasks: 64,
-        };
-        let program = Program {
-            command: vec!["true".into()],
-            env: environment(&scratch),
-            read: vec![],
-            write: vec![],
-            folder: &scratch,
-            scratch: &scratch,
-            limits,
-            answer: true,
-        };
-        let ended = run::run(self.command(&program), limits.wall, "", |_| {})?;
+        let scratch = work.join("probe");
+        let ended = self.run(
+            &Program {
+                command: vec!["true".into()],
+                read: vec![],
+                write: vec![],
+                folder: &scratch,
+                scratch: &scratch,
+                limits: Limits {
+                    wall: 10,
+                    cpu: 10,
+                    memory: 512,
+                    disk: 1,
+                    tasks: 64,
+                },
+                answer: true,
+            },
+            "",
+            |_| {},
+        )?;
         Ok(match ended.code {
             Some(0) => Ok(()),
-            _ => Err(format!("{}: {}", ended.how(limits.wall), ended.errors.trim())),
+            _ => Err(format!("{}: {}", ended.how(10), ended.errors.trim())),
         })
     }
 
-    /// The command that runs `program`.
-    pub fn command(&self, program: &Program) -> Command {
-        let inner = self.inner(program);
-        let mut command = if self.bubblewrap {
-            let size = format!("size={}m,nr_inodes=4096,mode=1777", program.limits.disk);
-            let mut command = Command::new("unshare");
+    /// Runs `program`. Sends it the line `first`, and calls `heard` with each of its lines.
+    pub fn run(&self, program: &Program, first: &str, heard: impl FnMut(&str)) -> Result<Ended> {
+        empty_folder(program.scratch)?;
+        let mut command;
+        if self.bubblewrap {
+            command = Command::new("unshare");
             if !self.own_user {
                 command.args(["--user", "--map-root-user"]);
             }
+            let size = format!("size={}m,nr_inodes=4096,mode=1777", program.limits.disk);
             command.args(["--mount", "sh", "-c", ENTER, "sh", &size]);
             command.arg(program.scratch).args(&self.filters);
-            command.arg("bwrap").args(self.bubblewrap(program));
-            command
+            command.arg("bwrap").args(self.isolated(program)).arg("--");
         } else {
-            let mut command = Command::new("sh");
+            command = Command::new("sh");
             command.args(["-c", ENTER_CONTAINER, "sh"]);
-            command
-        };
-        command.args(inner).current_dir(program.folder).env_clear();
+        }
+        command.args(self.limited(program)).args(&program.command);
+        command.current_dir(program.folder).env_clear();
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        command
+        run::run(command, program.limits.wall, first, heard)
     }
 
     /// The arguments of bubblewrap.
-    fn bubblewrap(&self, program: &Program) -> Vec<String> {
+    fn isolated(&self, program: &Program) -> Vec<String> {
         let mut args = words(
             "--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup-try --die-with-parent \
              --new-session --cap-drop ALL",
@@ -188,33 +193,34 @@ impl Sandbox {
             let path = path.display().to_string();
             args.extend([how.to_owned(), path.clone(), path]);
         };
-        let system = words(SYSTEM);
-        system
-            .iter()
+        SYSTEM
+            .split(' ')
             .for_each(|path| bind("--ro-bind-try", Path::new(path)));
-        words(DEVICES)
-            .iter()
+        DEVICES
+            .split(' ')
             .for_each(|path| bind("--dev-bind", Path::new(path)));
-        program.read.iter().for_each(|path| bind("--ro-bind-try", path));
+        program.read.iter().for_each(|path| bind("--ro-bind", path));
         program.write.iter().for_each(|path| bind("--bind", path));
         bind("--bind", program.scratch);
-        if !program.answer {
-            args.extend(words("--proc /proc"));
-        } else {
+        args.extend(words(match (program.answer, self.own_user) {
+            (false, _) => "--proc /proc",
             // No `/proc`: through it, safe code could write to the memory and to the descriptors of its process.
-            args.extend(words("--remount-ro / --add-seccomp-fd 4 --add-seccomp-fd 5"));
-        }
-        if program.answer && self.own_user {
-            args.extend(words(
-                "--cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP",
-            ));
-        }
-        args.push("--".into());
+            (true, false) => "--remount-ro / --add-seccomp-fd 4 --add-seccomp-fd 5",
+            (true, true) => "--remount-ro / --add-seccomp-fd 4 --add-seccomp-fd 5 --cap-add CAP_SETUID --cap-add CAP_SETGID --cap-add CAP_SETPCAP",
+        }));
         args
     }
 
-    /// What runs inside: the program with its user, its limits and its environment.
-    fn inner(&self, program: &Program) -> Vec<String> {
+    /// The commands that set the user, the limits and the environment inside.
+    fn limited(&self, program: &Program) -> Vec<String> {
+        let mut args = Vec::new();
+        let own_user = program.answer && self.own_user;
+        if own_user {
+            let user = unused_user();
+            args.extend(words(&format!(
+                "setpriv --reuid={user} --regid={user} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs"
+            )));
+        }
         let Limits {
             cpu,
             memory,
@@ -222,24 +228,18 @@ impl Sandbox {
             tasks,
             ..
         } = program.limits;
-        let mut args = Vec::new();
-        if program.answer && self.own_user {
-            let user = unused_user();
-            args.extend(words(&format!(
-                "setpriv --reuid={user} --regid={user} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs"
-            )));
-        }
         let (memory, disk) = (memory << 20, disk << 20);
         args.extend(words(&format!(
             "prlimit --cpu={cpu} --as={memory} --fsize={disk} --nofile=256 --core=0 --memlock=0 --msgqueue=0"
         )));
         // The limit counts all processes of a user, so it requires a user without other processes.
-        if self.bubblewrap || (program.answer && self.own_user) {
+        if self.bubblewrap || own_user {
             args.push(format!("--nproc={tasks}"));
         }
-        args.extend(words("env -i"));
-        args.extend(program.env.iter().map(|(name, value)| format!("{name}={value}")));
-        args.extend(program.command.iter().cloned());
+        args.extend(words(
+            "env -i PATH=/usr/bin:/bin LANG=C.UTF-8 RAYON_NUM_THREADS=2 MALLOC_ARENA_MAX=2",
+        ));
+        args.push(format!("TMPDIR={}", program.scratch.display()));
         args
     }
 }
@@ -253,15 +253,6 @@ fn words(text: &str) -> Vec<String> {
 fn unused_user() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     0x7000_0000 + ((std::process::id() & 0xffff) << 12) + (NEXT.fetch_add(1, SeqCst) & 0xfff)
-}
-
-/// The environment of every program.
-pub fn environment(scratch: &Path) -> Vec<(&'static str, String)> {
-    vec![
-        ("PATH", "/usr/bin:/bin".into()),
-        ("LANG", "C.UTF-8".into()),
-        ("TMPDIR", scratch.display().to_string()),
-    ]
 }
 
 /// An empty folder that every user may write to.
