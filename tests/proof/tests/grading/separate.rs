@@ -115,7 +115,7 @@ fn a_second_run_grades_only_what_changed() {
         grade(&[]);
         let first = load();
         assert_eq!(first.points(), 12);
-        let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100%/day"];
+        let due = ["--due", "2026-01-01T00:00:00Z", "--late", "100"];
         // Nothing says when it was handed in, so nothing is deducted.
         grade(&due);
         assert!(load().origin.late_unknown.is_some() && load().late.is_none());
