@@ -9,10 +9,10 @@ use serde_json::Map;
 use crate::{
     Contract, Exercise, Lesson, Outcome,
     table::Table,
-    tell::{WIDTH, fit},
+    tell::{WIDTH, wrap},
 };
 
-pub use serde_json::{Value, json};
+pub use crate::table::{Value, json};
 
 /// Options of `cargo run -p lessonNN -- …`.
 #[derive(Clone, Debug, Parser)]
@@ -42,7 +42,7 @@ struct Options {
 type Experiment<C> = fn(&C, &mut Report) -> Result<()>;
 
 /// The whole `main` of a lesson's experiment: reads the options, chooses the functions, prints whose they are, runs
-/// `experiment`, and writes its plots. An error is printed, and the exit code says so.
+/// `experiment`. An error is printed, and the exit code says so.
 pub fn run<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>) -> ExitCode {
     run_as(lesson, student, experiment, false)
 }
@@ -56,7 +56,8 @@ fn run_as<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>
     let result = Report::begin(lesson, Options::parse(), quiet).and_then(|mut report| {
         let answer = report.pieces(lesson, student)?;
         experiment(&answer, &mut report)?;
-        report.finish()
+        report.finish();
+        Ok(())
     });
     if let Err(error) = result {
         eprintln!("error: {error:#}");
@@ -65,27 +66,23 @@ fn run_as<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>
     ExitCode::SUCCESS
 }
 
-/// The results of an experiment. Text and tables are printed as they come, or with `--json` one object at the end; the
-/// plots are written at the end.
+/// The results of an experiment. Text and tables are printed as they come, or with `--json` one object at the end.
 pub struct Report {
     options: Options,
     quiet: bool,
     out: PathBuf,
     began: Instant,
     json: Map<String, Value>,
-    files: Vec<(String, String)>,
+    /// The names of the plots that were written.
+    files: Vec<String>,
 }
 
 impl Report {
-    /// Creates the folder for the plots: better an error now than after the run.
     fn begin<C>(lesson: &Lesson<C>, options: Options, quiet: bool) -> Result<Self> {
         let own = format!("runs/lesson{}", lesson.manifest()?.lesson);
-        let out = options.out.clone().unwrap_or(own.into());
-        let why = || format!("the folder {} cannot be created", out.display());
-        fs::create_dir_all(&out).with_context(why)?;
         Ok(Self {
             quiet,
-            out,
+            out: options.out.clone().unwrap_or(own.into()),
             began: Instant::now(),
             json: Map::from_iter([("seed".into(), options.seed.into())]),
             files: Vec::new(),
@@ -103,11 +100,6 @@ impl Report {
         self.options.seed..self.options.seed.saturating_add(self.options.seeds.max(1))
     }
 
-    /// Whether canopy's functions run instead of the student's.
-    pub fn reference(&self) -> bool {
-        self.options.reference
-    }
-
     /// Prints `text`, with lines of prose wrapped at 80 columns.
     pub fn say(&self, text: impl AsRef<str>) {
         let silent = self.quiet || self.options.json;
@@ -115,7 +107,7 @@ impl Report {
             if line.starts_with(' ') {
                 println!("{line}");
             } else {
-                println!("{}", fit(line, WIDTH).join("\n"));
+                println!("{}", wrap(line, WIDTH).join("\n"));
             }
         }
     }
@@ -137,9 +129,18 @@ impl Report {
         self.json(key, table.json());
     }
 
-    /// Adds a plot or another file, which is written at the end of the experiment.
-    pub fn file(&mut self, name: impl Into<String>, text: String) {
-        self.files.push((name.into(), text));
+    /// Writes a plot or another file.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be written.
+    pub fn file(&mut self, name: &str, text: String) -> Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        let path = self.out.join(name);
+        let written = fs::create_dir_all(&self.out).and_then(|()| fs::write(&path, text));
+        self.files.push(name.to_owned());
+        written.with_context(|| format!("{} cannot be written", path.display()))
     }
 
     /// The functions of `student` that pass all their checks now, and canopy's instead of the others; with
@@ -148,11 +149,7 @@ impl Report {
         let (mut answer, mut functions) = (lesson.reference, Vec::new());
         self.say("The functions of this run\n");
         for Exercise { id, title, .. } in lesson.manifest()?.exercises {
-            let whose = if self.options.reference {
-                "canopy's"
-            } else {
-                whose(lesson, student, &id)
-            };
+            let whose = whose(lesson, student, &id, self.options.reference);
             if whose == "yours" {
                 answer.take(&student, &id);
             }
@@ -163,36 +160,29 @@ impl Report {
         Ok(answer)
     }
 
-    fn finish(mut self) -> Result<()> {
-        if self.quiet {
-            return Ok(());
-        }
-        for (name, text) in &self.files {
-            let path = self.out.join(name);
-            fs::write(&path, text).with_context(|| path.display().to_string())?;
-        }
+    fn finish(mut self) {
         let seconds = self.began.elapsed().as_secs_f64();
         self.say(format!("\n{seconds:.0} s in all.\n"));
-        let names: Vec<&str> = self.files.iter().map(|(name, _)| &**name).collect();
-        if !names.is_empty() {
-            let (names, folder) = (names.join(", "), self.out.display());
+        if !self.files.is_empty() {
+            let (names, folder) = (self.files.join(", "), self.out.display());
             self.say(format!("written: {names} in {folder}"));
         }
-        if self.options.json {
-            self.json("seconds", seconds);
+        self.json("seconds", seconds);
+        if self.options.json && !self.quiet {
             println!("{:#}", Value::Object(self.json));
         }
-        Ok(())
     }
 }
 
 /// `yours` if the student's function of `exercise` passes all its checks, or `canopy's` and why.
-fn whose<C: Contract>(lesson: &Lesson<C>, student: C, exercise: &str) -> &'static str {
+fn whose<C: Contract>(lesson: &Lesson<C>, student: C, exercise: &str, reference: bool) -> &'static str {
+    if reference {
+        return "canopy's";
+    }
     let checks = lesson.checks_of(exercise);
     let mut outcomes = checks.map(|check| lesson.outcome(check, student, 1));
     match outcomes.find(|outcome| !matches!(outcome, Outcome::Passed)) {
         None => "yours",
-        Some(Outcome::NotRun(_)) => "canopy's, a check of yours did not run",
         Some(Outcome::ToDo(_)) => "canopy's, yours is to do",
         Some(_) => "canopy's, yours is not right yet",
     }

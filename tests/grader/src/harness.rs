@@ -7,15 +7,18 @@ use std::{
 };
 
 use anyhow::Result;
-use libtest_mimic::{Arguments, ColorSetting};
+use libtest_mimic::Arguments;
 use rayon::prelude::*;
 
 use crate::{
-    Check, DEADLINE, Exercise, Lesson, Manifest, Outcome, cause, judge, paths, progress, promise, run, seed,
-    solution_call,
+    Check, Exercise, Lesson, Manifest, Outcome,
+    cause::cause,
+    judge, paths, progress, promise,
+    report::report,
+    seed, solution_call,
     source::student_sources,
-    state::{left, so_far, word, worst},
-    tell::{CheckReport, Ink, WIDTH, paragraph, wrap},
+    state::{left, so_far, worst},
+    tell::{Ink, WIDTH, paragraph, wrap},
 };
 
 /// Grades `student` by the checks of `lesson`. `contract!` calls it for the `main` of a lesson's `grade.rs`.
@@ -54,26 +57,22 @@ fn show(text: &str) {
 
 fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
     let arguments = Arguments::from_args();
-    let mut grading = Grading::new(lesson, student, seed())?;
-    if let Some(root) = paths::root() {
-        grading.sources = student_sources(&root, &grading.manifest.lesson)?;
-    }
-    grading.ink = match arguments.color {
-        Some(ColorSetting::Always) => Ink { colour: true },
-        Some(ColorSetting::Never) => Ink { colour: false },
-        _ => Ink::auto(),
-    };
     let chosen: Vec<&Check<C>> = lesson.checks().filter(|c| wanted(&arguments, c)).collect();
     if arguments.list {
         let lines = chosen.iter().map(|check| check.full_name() + ": test\n");
         show(&lines.collect::<String>());
         return Ok(true);
     }
+    let mut grading = Grading::new(lesson, student, seed())?;
+    grading.ink = Ink::auto();
+    if let Some(root) = paths::root() {
+        grading.sources = student_sources(&root, &grading.manifest.lesson)?;
+    }
     let outcomes = grading.run_all(&chosen, arguments.test_threads)?;
     let ran: Vec<(&Check<C>, &Outcome)> = chosen.into_iter().zip(&outcomes).collect();
     show(&grading.text(&ran));
     let all: Vec<_> = lesson.checks().map(|c| (c.exercise, c.name)).collect();
-    let words: Vec<_> = ran.iter().map(|(c, o)| (c.exercise, c.name, word(o))).collect();
+    let words: Vec<_> = ran.iter().map(|(c, o)| (c.exercise, c.name, o.word())).collect();
     // A full or read-only disk does not change a verdict.
     if let Err(error) = progress::change(|progress| progress.note(&all, &words)) {
         let lines = wrap(&format!("your progress could not be saved: {error}"), WIDTH);
@@ -113,22 +112,22 @@ impl<C: Copy + Send + Sync> Grading<C> {
     }
 
     pub(crate) fn outcome(&self, check: &Check<C>) -> Outcome {
-        run(&check.full_name(), check.run, self.student, self.seed, DEADLINE)
+        self.lesson.outcome(check, self.student, self.seed)
     }
 
     /// All outcomes, in the order of `chosen`. When a check of an exercise did not end, its further checks do not start.
     fn run_all(&self, chosen: &[&Check<C>], threads: Option<usize>) -> Result<Vec<Outcome>> {
         let of_exercise = |checks: &&[&Check<C>]| {
-            let mut outcomes: Vec<Outcome> = Vec::new();
-            for check in *checks {
-                let stuck = outcomes.iter().any(|o| matches!(o, Outcome::Stuck { .. }));
-                outcomes.push(if stuck {
-                    Outcome::NotRun("another check of this exercise did not end".into())
-                } else {
-                    self.outcome(check)
-                });
-            }
-            outcomes
+            let mut is_stuck = false;
+            let one = |check: &&Check<C>| {
+                if is_stuck {
+                    return Outcome::NotRun("another check of this exercise did not end".into());
+                }
+                let outcome = self.outcome(check);
+                is_stuck = matches!(outcome, Outcome::Stuck(_));
+                outcome
+            };
+            checks.iter().map(one).collect()
         };
         let exercises: Vec<&[&Check<C>]> = chosen.chunk_by(|a, b| a.exercise == b.exercise).collect();
         let pool = rayon::ThreadPoolBuilder::new();
@@ -148,20 +147,14 @@ impl<C: Copy + Send + Sync> Grading<C> {
             let file = paths::exercises(&self.manifest.lesson);
             return format!("{head}: {}. Write `{function}` in {file}", self.ink.blue("to do"));
         }
-        let function = exercise.looked_at(check.name);
         let asked = match outcome {
             Outcome::Wrong(wrong) => wrong.asked.unwrap_or(check.promise),
             _ => check.promise,
         };
-        let report = CheckReport {
-            exercise,
-            check: &check.sentence(),
-            asked: &promise(self.lesson.stubs_text, function, asked),
-            outcome,
-            cause: cause(self.lesson, check, outcome, self.student, self.seed),
-            chapter: &self.manifest.chapter,
-        };
-        report.text(self.ink)
+        let asked = promise(self.lesson.stubs_text, exercise.looked_at(check.name), asked);
+        let cause = cause(self.lesson, check, outcome, self.student, self.seed);
+        let (chapter, sentence) = (&self.manifest.chapter, check.sentence());
+        report(self.ink, exercise, chapter, &sentence, &asked, outcome, cause)
     }
 
     fn text(&self, ran: &[(&Check<C>, &Outcome)]) -> String {
@@ -176,14 +169,14 @@ impl<C: Copy + Send + Sync> Grading<C> {
             let Some(exercise) = self.manifest.exercise(own[0].0.exercise) else {
                 continue;
             };
-            let state = worst(own.iter().map(|(_, outcome)| word(outcome)));
+            let state = worst(own.iter().map(|(_, outcome)| outcome.word()));
             shown += 1;
             of += exercise.points;
             if state == "right" {
                 right += 1;
                 points += exercise.points;
             } else {
-                next = next.or(Some((exercise, left(exercise, own))));
+                next = next.or(Some((&exercise.id, left(exercise, own))));
             }
             let padded = format!("{state:<8}");
             let painted = match state {
@@ -196,10 +189,8 @@ impl<C: Copy + Send + Sync> Grading<C> {
             let (id, title, all) = (&exercise.id, &exercise.title, own.len());
             out += &format!("  {id:<5}{title:<40}{painted}  {passed} of {all} checks\n");
             details += &self.details(exercise, own);
-            if state == "to do"
-                && let Some(said) = so_far(exercise, own)
-            {
-                details += &format!("{said}\n\n");
+            if state == "to do" {
+                details += &so_far(exercise, own);
             }
         }
         if !details.is_empty() {
@@ -209,13 +200,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out += "  no check matches that name; `cargo test -p … -- --list` lists all\n";
         }
         out += &format!("\n{right} of {shown} exercises right, {points} of {of} points.\n");
-        if let Some((exercise, function)) = next {
-            let (id, file, seed) = (&exercise.id, paths::exercises(lesson), self.seed);
-            let only = if shown == 1 {
-                format!(" {id}")
-            } else {
-                String::new()
-            };
+        if let Some((id, function)) = next {
+            let (file, seed) = (paths::exercises(lesson), self.seed);
+            let only = if shown == 1 { &*format!(" {id}") } else { "" };
             out += &format!(
                 "Next: {id} `{function}` in {file}\n\
                  The same inputs again: CANOPY_SEED={seed} cargo test -p lesson{lesson}{only}\n"

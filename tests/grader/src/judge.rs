@@ -67,8 +67,8 @@ pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: 
             Outcome::Passed => String::new(),
             other => grading.report(check, other).chars().take(MAX_REPORT).collect(),
         };
-        send(name, Some((crate::state::word(&outcome).to_owned(), report)))?;
-        if matches!(outcome, Outcome::Stuck { .. }) {
+        send(name, Some((outcome.word().to_owned(), report)))?;
+        if matches!(outcome, Outcome::Stuck(_)) {
             break;
         }
     }

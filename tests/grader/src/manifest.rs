@@ -1,6 +1,6 @@
 //! `lesson.toml`: the description of a lesson.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -80,16 +80,19 @@ impl Exercise {
     }
 }
 
-/// The contract of `function` in a source text: the lines of its doc comment, without slashes.
-pub fn contract(source: &str, function: &str) -> Vec<String> {
-    let head = ['(', '<'].map(|end| format!("\npub fn {function}{end}"));
-    let Some(at) = head.iter().find_map(|head| source.find(head)) else {
-        return Vec::new();
+/// The lines of `function` in a source text, from 0: those of its doc comment, and those up to its end.
+pub(crate) fn item(source: &str, function: &str) -> Option<Range<usize>> {
+    let lines: Vec<&str> = source.lines().collect();
+    let is_head = |line: &&str| {
+        let rest = line
+            .strip_prefix("pub fn ")
+            .and_then(|line| line.strip_prefix(function));
+        rest.is_some_and(|rest| rest.starts_with(['(', '<']))
     };
-    let lines: Vec<&str> = source[..at].lines().collect();
-    let doc = lines.rsplit(|line| !line.starts_with("///")).next();
-    let text = |line: &&str| line.trim_start_matches("///").trim().to_owned();
-    doc.unwrap_or_default().iter().map(text).collect()
+    let head = lines.iter().position(is_head)?;
+    let before = lines[..head].iter().rposition(|line| !line.starts_with("///"));
+    let length = lines[head..].iter().position(|line| *line == "}")?;
+    Some(before.map_or(0, |line| line + 1)..head + length + 1)
 }
 
 /// The first paragraph of a contract.
@@ -109,9 +112,15 @@ pub fn promise(source: &str, function: &str, words: &str) -> String {
     quoted.unwrap_or_else(|| asked(source, function))
 }
 
-/// The paragraphs and the items of lists, each in one line.
+/// The paragraphs and the items of lists of the contract of `function`, its doc comment, each in one line.
 fn paragraphs(source: &str, function: &str) -> Vec<String> {
-    let lines = contract(source, function);
+    let lines = source
+        .lines()
+        .skip(item(source, function).map_or(usize::MAX, |lines| lines.start));
+    let lines: Vec<&str> = lines
+        .map_while(|line| line.strip_prefix("///"))
+        .map(str::trim)
+        .collect();
     let joined = lines.chunk_by(|a, b| !a.is_empty() && !b.is_empty() && !b.starts_with("- "));
     let joined = joined.map(|lines| lines.join(" ").trim_start_matches("- ").to_owned());
     joined.filter(|paragraph| !paragraph.is_empty()).collect()
@@ -133,7 +142,7 @@ mod tests {
     #[test]
     fn the_sentence_with_the_words_is_quoted_or_the_first_paragraph() {
         let source = "use a;\n/// Adds two numbers, each once.\n///\n/// In f64. `a` is finite,\n/// as is b: 0.5 or 1. A \
-                      third is not\n/// allowed.\n/// - `a`: the first. Any.\npub fn add(a: f64, b: f64) {}\n";
+                      third is not\n/// allowed.\n/// - `a`: the first. Any.\npub fn add(a: f64, b: f64) {\n}\n";
         for (words, sentence) in [
             ("is finite, as", "`a` is finite, as is b: 0.5 or 1."),
             ("not allowed", "A third is not allowed."),

@@ -3,23 +3,16 @@
 use std::{
     cell::RefCell,
     collections::{BTreeSet, HashMap},
-    fs,
+    fs, iter,
     path::Path,
 };
 
 use crate::{
-    Cause, Check, DEADLINE, Exercise, Lesson, Mistake, Outcome, cause::likely, manifest::Manifest, paths,
-    promise, run, solution_call,
+    Check, DEADLINE, Exercise, Lesson, Mistake, Outcome,
+    cause::{Cause, likely},
+    manifest::item,
+    paths, promise, run, solution_call,
 };
-
-/// The result of [`Lesson::right_answers_pass`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RightAnswers {
-    /// Right answers that a check rejects.
-    pub problems: Vec<String>,
-    /// Checks that could not run, with the reason. They prove nothing about the answer.
-    pub not_run: Vec<String>,
-}
 
 impl<C: Copy + Send> Lesson<C> {
     pub(crate) fn outcome(&self, check: &Check<C>, answer: C, seed: u64) -> Outcome {
@@ -35,37 +28,24 @@ impl<C: Copy + Send> Lesson<C> {
         self.checks().filter_map(odd).collect()
     }
 
-    /// canopy's functions, and every right answer written another way, pass. A check that does not run is not counted as
-    /// passed: it is returned apart from the problems.
-    pub fn right_answers_pass(&self, seed: u64) -> RightAnswers {
-        let mut results = RightAnswers::default();
+    /// canopy's functions, the completed third hints, and every right answer written another way, pass.
+    pub fn right_answers_pass(&self, seed: u64) -> Vec<String> {
+        let mut problems = Vec::new();
         for check in self.checks() {
-            self.must_pass(&mut results, "the reference", check, self.reference, seed);
-        }
-        for right in self.right {
-            for check in self.checks_of(right.exercise) {
-                self.must_pass(&mut results, right.way, check, right.answer, seed);
+            let others = self.right.iter().filter(|right| right.exercise == check.exercise);
+            let others = others.map(|right| (right.way, right.answer));
+            let own = [
+                ("the reference", self.reference),
+                ("the third hint", self.third_hints),
+            ];
+            for (who, answer) in own.into_iter().chain(others) {
+                let outcome = self.outcome(check, answer, seed);
+                if !matches!(outcome, Outcome::Passed) {
+                    problems.push(format!("{who}, {}, seed {seed}: {outcome:?}", check.full_name()));
+                }
             }
         }
-        results
-    }
-
-    /// A student who completes the third hints has right answers.
-    pub fn third_hints_are_right(&self, seed: u64) -> Vec<String> {
-        let mut results = RightAnswers::default();
-        for check in self.checks() {
-            self.must_pass(&mut results, "the third hint", check, self.third_hints, seed);
-        }
-        results.problems
-    }
-
-    fn must_pass(&self, results: &mut RightAnswers, who: &str, check: &Check<C>, answer: C, seed: u64) {
-        let what = format!("{who}, {}", check.full_name());
-        match self.outcome(check, answer, seed) {
-            Outcome::Passed => {}
-            Outcome::NotRun(why) => results.not_run.push(format!("{what}: {why}")),
-            other => results.problems.push(format!("{what}, seed {seed}: {other:?}")),
-        }
+        problems
     }
 
     /// Every known mistake fails a check, and the report on the first that it fails names its cause.
@@ -78,7 +58,8 @@ impl<C: Copy + Send> Lesson<C> {
             known.borrow_mut().entry(key).or_insert_with(run).clone()
         };
         let problem = |mistake: &'static Mistake<C>| {
-            let what = format!("{} \"{}\", seed {seed}", mistake.exercise, mistake.cause);
+            let text = mistake.cause;
+            let what = format!("{} \"{text}\", seed {seed}", mistake.exercise);
             let mut checks = self.checks_of(mistake.exercise);
             let Some(check) = checks.find(|check| of(check, mistake).failed()) else {
                 return Some(format!("{what}: no check fails"));
@@ -90,9 +71,7 @@ impl<C: Copy + Send> Lesson<C> {
                 return Some(problem);
             }
             let reported = likely(self, check, &outcome, |check| of(check, mistake), of);
-            // Systems other than Unix do not report where a thread waits.
-            let unknown = !cfg!(unix) && matches!(outcome, Outcome::Stuck { .. });
-            let right = unknown || reported == Some(Cause::Likely(mistake.cause));
+            let right = reported == Some(Cause { likely: true, text });
             (!right).then(|| format!("{what}: {} reports {reported:?}", check.name))
         };
         self.mistakes().filter_map(problem).collect()
@@ -112,28 +91,36 @@ impl<C: Copy + Send> Lesson<C> {
             problems.push(format!("{name} is missing, in the book or in its SUMMARY.md"));
         }
         for e in &manifest.exercises {
+            let (id, title, stubs) = (&e.id, &e.title, paths::stubs(&manifest.lesson));
             let mut require = |holds: bool, what: &str| {
                 if !holds {
-                    problems.push(format!("{} {}: {what}", e.id, e.title));
+                    problems.push(format!("{id} {title}: {what}"));
                 }
             };
             self.of_exercise(e, &mut require);
-            let (id, title, answer, file) = (&e.id, &e.title, &e.answer, &e.solution);
             let anchor = format!("{{#{}}}", e.anchor());
             require(chapter.contains(&anchor), &format!("the chapter has no {anchor}"));
-            let (first, last) = stub_lines(self.stubs_text, id);
-            let stubs = paths::stubs(&manifest.lesson);
+            let functions = iter::once(&e.function).chain(e.looks_at.values());
+            let lines: Vec<_> = functions
+                .flat_map(|function| item(self.stubs_text, function))
+                .collect();
+            let first = lines.iter().map(|lines| lines.start + 1).min().unwrap_or(0);
+            let last = lines.iter().map(|lines| lines.end).max().unwrap_or(0);
             let include = format!("{{{{#include ../../{stubs}:{first}:{last}}}}}");
-            require(
-                chapter.contains(&include),
-                &format!("the chapter does not show its stub: {include}"),
+            let what = format!("the chapter does not show its stub: {include}");
+            require(chapter.contains(&include), &what);
+            let row = format!(
+                "| {id} | {title} | `{}` | `{}` | {} |",
+                e.answer, e.solution, e.points
             );
-            let mut rows = key.lines().filter(|line| line.starts_with(&format!("| {id} |")));
-            let has = |row: &str| [title, answer, file].iter().all(|part| row.contains(*part));
-            let row = format!("solutions/README.md has no row | {id} | {title} | `{answer}` | {file} |");
-            require(rows.any(has), &row);
+            require(
+                key.contains(&row),
+                &format!("solutions/README.md has no row {row}"),
+            );
         }
-        problems.extend(self.strays(&manifest));
+        let mut names = BTreeSet::new();
+        let twice = self.checks().filter(|check| !names.insert(check.full_name()));
+        problems.extend(twice.map(|check| format!("two checks are named {}", check.full_name())));
         problems.extend(
             self.checks()
                 .filter_map(|check| self.unpromised(check, check.promise)),
@@ -142,31 +129,30 @@ impl<C: Copy + Send> Lesson<C> {
     }
 
     fn of_exercise(&self, e: &Exercise, require: &mut impl FnMut(bool, &str)) {
-        let (stubs, function) = (self.stubs_text, &e.function);
-        let call = solution_call(&[stubs, self.third_hints_text], e);
+        let call = solution_call(&[self.stubs_text, self.third_hints_text], e);
         require(call.is_none(), "its stub or its third hint calls the solution");
         let long = e.hints.iter().filter(|hint| hint.trim().len() > 10).count();
         require(long == 3 && e.hints.len() == 3, "there must be three hints");
-        let code = |hint: &'_ String| -> Vec<String> {
-            let code = hint.lines().filter(|line| line.starts_with("    "));
-            code.map(str::to_owned).collect()
-        };
+        fn code(hint: &str) -> impl Iterator<Item = &str> {
+            hint.lines().filter(|line| line.starts_with("    "))
+        }
         let wide = e
             .hints
             .iter()
+            .map(String::as_str)
             .flat_map(code)
             .any(|line| line.chars().count() > 76);
         require(!wide, "a code line of a hint is wider than 76 columns");
-        let third = e.hints.last().map(code).unwrap_or_default();
-        let absent = line_not_in(self.third_hints_text, function, &third);
-        let differs =
-            format!("the completed third hint differs: {absent:?} is not there, or not in this order");
+        let third: Vec<&str> = e
+            .hints
+            .last()
+            .map(|hint| code(hint).collect())
+            .unwrap_or_default();
+        let absent = line_not_in(self.third_hints_text, &e.function, &third);
+        let differs = format!("the completed third hint has no {absent:?}, or not in this order");
         require(absent.is_none(), &differs);
         let known = |name: &String| self.checks_of(&e.id).any(|check| check.name == *name);
-        let known = e.looks_at.keys().all(known);
-        require(known, "`looks_at` names a check that does not exist");
-        require(e.points > 0, "it has no points");
-        require(self.checks_of(&e.id).next().is_some(), "no check");
+        require(e.looks_at.keys().all(known), "`looks_at` names an unknown check");
         let mistakes = self.mistakes().filter(|m| m.exercise == e.id).count();
         require(mistakes >= 3, "there must be at least three known mistakes");
         let right = self.right.iter().any(|r| r.exercise == e.id);
@@ -175,25 +161,13 @@ impl<C: Copy + Send> Lesson<C> {
 
     /// A problem if no sentence of the stub's comment contains `words`, which promise what `check` tests.
     fn unpromised(&self, check: &Check<C>, words: &str) -> Option<String> {
-        let manifest = self.manifest().ok()?;
-        let function = manifest.exercise(check.exercise)?.looked_at(check.name);
-        let kept = !words.is_empty() && promise(self.stubs_text, function, words).contains(words);
-        let name = check.full_name();
+        let (manifest, name) = (self.manifest().ok()?, check.full_name());
+        let Some(exercise) = manifest.exercise(check.exercise) else {
+            return Some(format!("{name}: there is no such exercise"));
+        };
+        let sentence = promise(self.stubs_text, exercise.looked_at(check.name), words);
+        let kept = !words.is_empty() && sentence.contains(words);
         (!kept).then(|| format!("{name}: no sentence of the stub's comment contains {words:?}"))
-    }
-
-    /// Checks, mistakes and right answers of exercises that do not exist, and duplicate names of checks.
-    fn strays(&self, manifest: &Manifest) -> Vec<String> {
-        let exercises = self.checks().map(|c| c.exercise);
-        let all = exercises
-            .chain(self.mistakes().map(|m| m.exercise))
-            .chain(self.right.iter().map(|r| r.exercise));
-        let unknown = all.filter(|id| manifest.exercise(id).is_none());
-        let mut problems: Vec<String> = unknown.map(|id| format!("there is no exercise {id}")).collect();
-        let mut names = BTreeSet::new();
-        let twice = self.checks().filter(|check| !names.insert(check.full_name()));
-        problems.extend(twice.map(|check| format!("two checks are named {}", check.full_name())));
-        problems
     }
 
     /// Whether the exercise in `root` is still as it was handed out. A student who has begun has changed it.
@@ -205,32 +179,15 @@ impl<C: Copy + Send> Lesson<C> {
     }
 }
 
-/// The first and the last line, from 1, of the functions of exercise `id` with their doc comments: the book includes
-/// them.
-fn stub_lines(stubs: &str, id: &str) -> (usize, usize) {
-    let lines: Vec<&str> = stubs.lines().collect();
-    let to_do = format!("todo!(\"{id}: ");
-    let places = || (0..lines.len()).filter(|&i| lines[i].contains(&to_do));
-    let (first, last) = (places().next().unwrap_or(0), places().next_back().unwrap_or(0));
-    let head = lines[..first]
-        .iter()
-        .rposition(|l| l.starts_with("pub fn "))
-        .unwrap_or(0);
-    let doc = lines[..head]
-        .iter()
-        .rev()
-        .take_while(|l| l.starts_with("///"))
-        .count();
-    let end = lines[last..].iter().position(|line| *line == "}").unwrap_or(0);
-    (head - doc + 1, last + end + 1)
-}
-
 /// The first of `lines` that does not follow the ones before it in `text`, from `function` on. It skips lines
 /// with `…`.
-fn line_not_in<'a>(text: &str, function: &str, lines: &'a [String]) -> Option<&'a str> {
-    let begins = |l: &&str| !l.starts_with(&format!("pub fn {function}"));
-    let mut rest = text.lines().skip_while(begins).map(str::trim);
-    let mut required = lines.iter().map(|l| l.trim()).filter(|line| !line.contains('…'));
+fn line_not_in<'a>(text: &str, function: &str, lines: &[&'a str]) -> Option<&'a str> {
+    let begin = item(text, function).map_or(usize::MAX, |lines| lines.start);
+    let mut rest = text.lines().skip(begin).map(str::trim);
+    let mut required = lines
+        .iter()
+        .map(|line| line.trim())
+        .filter(|line| !line.contains('…'));
     required.find(|line| !rest.any(|l| l == *line))
 }
 
@@ -239,23 +196,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exercise_may_have_several_functions() {
-        let stubs = "//! Lesson.\n\n/// One.\n/// More.\npub fn a() {\n    todo!(\"1.1: a\")\n}\n\n/// Two.\n\
-                     pub fn b() {\n    match x {\n        1 => todo!(\"1.2: b\"),\n    }\n}\n\n/// Three.\n\
-                     pub fn c() {\n    todo!(\"1.2: d\")\n}\n";
-        assert_eq!(stub_lines(stubs, "1.1"), (3, 7));
-        assert_eq!(stub_lines(stubs, "1.2"), (9, 19));
-    }
-
-    #[test]
     fn the_lines_of_a_hint_are_found_in_their_order() {
         let text = "pub fn before() {\n    a();\n}\npub fn one() {\n    b();\n    c();\n}\n";
-        let absent = |lines: &[&str]| {
-            let lines: Vec<String> = lines.iter().map(|&line| line.into()).collect();
-            line_not_in(text, "one", &lines).map(str::to_owned)
-        };
-        assert_eq!(absent(&["b();", "… d();", "c();"]), None);
-        assert_eq!(absent(&["c();", "b();"]), Some("b();".into()));
-        assert_eq!(absent(&["a();"]), Some("a();".into()));
+        for (lines, absent) in [
+            (["b();", "… d();", "c();"], None),
+            (["c();", "b();", "c();"], Some("b();")),
+            (["a();", "b();", "c();"], Some("a();")),
+        ] {
+            assert_eq!(line_not_in(text, "one", &lines), absent);
+        }
     }
 }

@@ -2,10 +2,11 @@
 
 use std::{
     cell::RefCell,
+    mem,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
-    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{Draw, Finding, Verdict, Wrong, stuck};
@@ -19,32 +20,27 @@ pub enum Outcome {
     ToDo(Option<String>),
     /// The answer does not have the property.
     Wrong(Box<Wrong>),
-    /// The check could not run; why.
-    NotRun(String),
     /// The student's function panicked.
-    Panicked {
-        /// The message of the panic.
-        message: String,
-        /// The student's file and line, if one is on the stack.
-        location: String,
-        /// The input in short.
-        input: String,
-    },
+    Panicked(Box<Wrong>),
     /// The student's function did not end in time.
-    Stuck {
-        /// The deadline.
-        deadline: Duration,
-        /// Where it was, if known.
-        location: Option<String>,
-        /// The input in short.
-        input: String,
-    },
+    Stuck(Box<Wrong>),
+    /// The check did not run; why.
+    NotRun(String),
 }
 
 impl Outcome {
     /// Whether the check ran, and did not pass.
     pub(crate) fn failed(&self) -> bool {
         !matches!(self, Self::Passed | Self::NotRun(_))
+    }
+
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Passed => "right",
+            Self::ToDo(_) => "to do",
+            Self::NotRun(_) => "not run",
+            _ => "wrong",
+        }
     }
 }
 
@@ -54,8 +50,8 @@ struct Running {
     seed: u64,
     check: String,
     input: String,
-    panic: Option<(String, String)>,
-    thread: Option<stuck::Thread>,
+    /// Where it panicked.
+    panic: Option<String>,
 }
 
 thread_local! {
@@ -98,7 +94,7 @@ fn hook() {
         }
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let of_check = now(|now| now.panic = Some((panic_message(info), location(info))));
+            let of_check = now(|now| now.panic = Some(location(info)));
             let named = thread::current().name().is_some();
             if of_check.is_none() && (named || stuck::here().is_some()) {
                 usual(info);
@@ -107,27 +103,33 @@ fn hook() {
     });
 }
 
-fn panic_message(info: &PanicHookInfo) -> String {
-    let text = info.payload_as_str().unwrap_or("a panic without a message");
-    let lines: Vec<&str> = without_backtrace(text).collect();
-    lines.join("\n").trim_end().to_owned()
-}
-
-/// The lines of an error, without the backtrace that candle and anyhow append if `RUST_BACKTRACE` is set.
-pub(crate) fn without_backtrace(text: &str) -> impl Iterator<Item = &str> {
-    let begins = |line: &str| line.trim_start().starts_with("0: ") || line.starts_with("Stack backtrace:");
-    text.lines().take_while(move |line| !begins(line))
-}
-
 /// The line of the panic, or, if that is not in the exercises, the line of the exercises that led there.
 fn location(info: &PanicHookInfo) -> String {
     let at = info.location().map_or("an unknown line".into(), |l| {
         format!("{}:{}", l.file().replace('\\', "/"), l.line())
     });
-    if at.contains("exercises/") || panic_message(info).starts_with(TO_DO) {
+    let is_to_do = info
+        .payload_as_str()
+        .is_some_and(|message| to_do(message).is_some());
+    if is_to_do || at.contains("exercises/") {
         return at;
     }
     stuck::here().unwrap_or(at)
+}
+
+/// The text of an error in one line, without the backtrace that candle and anyhow append if `RUST_BACKTRACE` is set.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let begins = |line: &&str| line.trim_start().starts_with("0: ") || line.starts_with("Stack backtrace:");
+    let lines: Vec<&str> = text.lines().take_while(|line| !begins(line)).collect();
+    lines.join(" ").trim_end().to_owned()
+}
+
+/// Whether a text has the message of a stub's `todo!`, and the exercise that it names: "9.3" in "not yet implemented: 9.3: …".
+fn to_do(text: &str) -> Option<Option<String>> {
+    let (_, rest) = text.split_once("not yet implemented")?;
+    let id = rest.strip_prefix(": ").and_then(|rest| rest.split(':').next());
+    let id = id.filter(|id| id.contains('.') && id.parse::<f32>().is_ok());
+    Some(id.map(str::to_owned))
 }
 
 /// Runs `check` on its own thread. A thread that does not end before the deadline is abandoned until the process exits.
@@ -144,12 +146,10 @@ pub fn run<C: Copy + Send + 'static>(
         check: name.to_owned(),
         ..Running::default()
     }));
-    let (send, receive) = mpsc::channel();
     let theirs = running.clone();
     // The message of a stack overflow has the name. An answer can read it, so that it must not name the check.
     let thread_name = format!("exercise {}", name.split("::").next().unwrap_or(name));
     let spawned = thread::Builder::new().name(thread_name).spawn(move || {
-        lock(&theirs).thread = Some(stuck::this());
         // Rayon's tasks run on this thread: the inputs of checks are so small that handing a task to another thread and
         // waiting for it takes longer than the task, and the checks run side by side.
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1);
@@ -157,51 +157,40 @@ pub fn run<C: Copy + Send + 'static>(
         NOW.with(|now| *now.borrow_mut() = Some(theirs));
         panic::catch_unwind(AssertUnwindSafe(|| check(&answer)))
     });
-    // The verdict counts when the thread has ended, because destructors of its thread-local values run only then.
-    let ended = spawned.and_then(|checking| {
-        thread::Builder::new().spawn(move || send.send(checking.join().and_then(|verdict| verdict)))
-    });
-    if let Err(error) = ended {
-        return Outcome::NotRun(format!("no thread could be started: {error}"));
-    }
-    let result = receive.recv_timeout(deadline);
-    let (input, panic, thread) = {
-        let mut running = lock(&running);
-        (running.input.clone(), running.panic.take(), running.thread)
+    let checking = match spawned {
+        Ok(checking) => checking,
+        Err(error) => return Outcome::NotRun(format!("no thread could be started: {error}")),
     };
-    match result {
-        Ok(Ok(Ok(()))) => Outcome::Passed,
-        Ok(Ok(Err(Finding::Wrong(wrong)))) => Outcome::Wrong(wrong),
-        Ok(Ok(Err(Finding::NotRun(why)))) => Outcome::NotRun(why),
-        Ok(Err(payload)) => {
-            // Dropping the payload of a student's panic may panic again.
-            std::mem::forget(payload);
-            let (message, location) = panic.unwrap_or_default();
-            if message.starts_with(TO_DO) {
-                return Outcome::ToDo(exercise_of(&message).map(str::to_owned));
-            }
-            Outcome::Panicked {
-                message,
-                location,
-                input,
-            }
-        }
-        Err(mpsc::RecvTimeoutError::Timeout) => Outcome::Stuck {
-            deadline,
-            location: thread.and_then(stuck::location),
-            input,
+    let begin = Instant::now();
+    while !checking.is_finished() && begin.elapsed() < deadline {
+        thread::sleep(Duration::from_micros(100));
+    }
+    let mut wrong = Finding::default();
+    wrong.input.clone_from(&lock(&running).input);
+    if !checking.is_finished() {
+        wrong.at = stuck::location(&checking).or(Some("an unknown line".into()));
+        return Outcome::Stuck(wrong);
+    }
+    // The verdict counts when the thread has ended, because destructors of its thread-local values run only then.
+    match checking.join().and_then(|verdict| verdict) {
+        Ok(Ok(())) => Outcome::Passed,
+        // A panic on the thread of a rank is part of the verdict.
+        Ok(Err(wrong)) => match wrong.lines.iter().find_map(|line| to_do(line)) {
+            Some(called) => Outcome::ToDo(called),
+            None => Outcome::Wrong(wrong),
         },
-        Err(mpsc::RecvTimeoutError::Disconnected) => {
-            Outcome::NotRun("its thread ended without a result".into())
+        Err(payload) => {
+            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+            // Dropping the payload of a student's panic may panic again.
+            mem::forget(payload);
+            let message = text.unwrap_or("a panic without a message".into());
+            if let Some(called) = to_do(&message) {
+                return Outcome::ToDo(called);
+            }
+            wrong.at = lock(&running).panic.take();
+            wrong.lines = vec![format!("panic     {}", in_one_line(&message))];
+            Outcome::Panicked(wrong)
         }
     }
-}
-
-/// How the message of a `todo!` begins.
-const TO_DO: &str = "not yet implemented";
-
-/// The exercise that a stub names: "9.3" in "not yet implemented: 9.3: reduce-scatter".
-fn exercise_of(message: &str) -> Option<&str> {
-    let id = message.strip_prefix("not yet implemented: ")?.split(':').next()?;
-    (id.contains('.') && id.parse::<f32>().is_ok()).then_some(id)
 }

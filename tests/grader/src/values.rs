@@ -123,49 +123,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_index_runs_along_every_axis() {
-        let values = Values::tensor(vec![0.0; 24], &[2, 3, 4], "f32");
-        assert_eq!([0, 17].map(|flat| values.index(flat)), ["[0, 0, 0]", "[1, 1, 1]"]);
-    }
-
-    #[test]
     fn numbers_are_shortened() {
-        let numbers = [
-            0.1f32.into(),
-            -1234.5,
-            1e-9,
-            123456789.0,
-            123456789.5,
-            0.0,
-            f64::NAN,
-        ];
-        let texts = ["0.1", "-1234.5", "1.0000e-9", "123456789", "1.2346e8", "0", "NaN"];
-        assert_eq!(numbers.map(number), texts);
-        let short = Values::from(&Vec::from_iter(0..1000usize)).short(40);
-        assert!(
-            short.starts_with("1000 values: 0, 1, ") && short.ends_with('…'),
-            "{short}"
-        );
-        assert!(short.chars().count() <= 40, "{short}");
+        let numbers = [0.1f32.into(), -1234.5, 1e-9, 123456789.0, 123456789.5, f64::NAN].map(number);
+        assert_eq!(numbers.join(" "), "0.1 -1234.5 1.0000e-9 123456789 1.2346e8 NaN");
+        let short = Values::from(&Vec::from_iter(0..1000usize)).short(24);
+        assert_eq!(short, "1000 values: 0, 1, 2, …");
     }
 
     #[test]
     fn rounding_is_right_and_a_nan_or_an_infinity_is_never_near_a_number() {
-        let differ = |got: f64, expected: f64, scale| {
-            let differences = Values::from(got).differences(&expected.into(), scale);
-            !differences.is_empty()
-        };
-        assert!(
-            !differ(0.1 + 0.2, 0.3, 0.0) && differ(0.3 + 1e-6, 0.3, 0.0) && !differ(0.3 + 1e-6, 0.3, 1e4)
-        );
+        let differ = |a: f64, b: f64, scale| !Values::from(a).differences(&b.into(), scale).is_empty();
+        assert!(!differ(0.1 + 0.2, 0.3, 0.0) && differ(0.3 + 1e-6, 0.3, 0.0));
+        assert!(!differ(0.3 + 1e-6, 0.3, 1e4));
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(
-                differ(odd, 1.0, 1e9) && differ(1.0, odd, 1e9) && !differ(odd, odd, 0.0),
-                "{odd}"
-            );
+            assert!(differ(odd, 1.0, 1e9) && differ(1.0, odd, 1e9) && !differ(odd, odd, 0.0));
         }
         assert!(differ(f64::INFINITY, f64::NEG_INFINITY, 1e9));
-        let integers = Values::from(1_000_001usize).differences(&1_000_000usize.into(), 0.0);
-        assert_eq!(integers, [0]);
+        assert_eq!(
+            Values::from(1_000_001usize).differences(&1_000_000usize.into(), 0.0),
+            [0]
+        );
     }
 }

@@ -19,9 +19,8 @@ use canopy::{
 };
 use descent::{ARRIVED, Descent, GOAL, START, STEPS, contours, descend};
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, count, left, scientific},
+    table::{Table, count, json, left, scientific},
 };
 use lbfgs::Lbfgs;
 use lesson01::{LESSON, Lesson01};
@@ -55,7 +54,7 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
         let (rate, descent) = best(&method)?;
         let steps = descent.steps.map_or(format!("> {STEPS}"), |s| s.to_string());
         let last = descent.losses.last().copied();
-        table.row(cells![method.name, rate, steps, last]);
+        table.row(json!([method.name, rate, steps, last]));
         descents.push((method.name, descent));
     }
     let title = format!(
@@ -157,6 +156,6 @@ fn plot(descents: &[(&str, Descent)], report: &mut Report) {
         let steps = steps.map(|(i, &l)| (i as f64, l));
         losses = losses.with(Series::new(*name, steps.collect()));
     }
-    report.file("01-paths.svg", paths.svg());
-    report.file("01-losses.svg", losses.svg());
+    report.file("01-paths.svg", paths.svg())?;
+    report.file("01-losses.svg", losses.svg())?;
 }

@@ -3,10 +3,7 @@
 use anyhow::Result;
 use canopy::{loader::random_sample, train::metrics::argmax};
 use canopy_data::Philox;
-use grader::{
-    cells,
-    table::{Table, left, percent, scientific},
-};
+use grader::table::{Table, json, left, percent, scientific};
 use lesson02::Lesson02;
 
 use crate::{
@@ -79,12 +76,12 @@ pub fn table(baseline: &Baseline, net: &Net, answer: &Lesson02, seed: u64) -> Re
         let off = pairs().flat_map(|(a, b)| a.iter().zip(b).map(|(a, b)| f64::from((a - b).abs())));
         let same = pairs().filter(|(a, b)| argmax(a) == argmax(b)).count();
         let same = same as f64 / logits.len() as f64;
-        table.row(cells![
+        table.row(json!([
             name,
             off.fold(0.0, f64::max),
             same,
             baseline.accuracy(&logits)
-        ]);
+        ]));
         Ok(())
     };
     let random = |i: usize| Philox::new(seed, 5000 + i as u64);

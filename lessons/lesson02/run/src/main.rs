@@ -76,7 +76,7 @@ fn experiment(answer: &Lesson02, report: &mut Report) -> Result<()> {
     let spruce = |&i: &usize| baseline.correct(i, &baseline.logits[i]) && name(i).contains("spruce");
     let tree = (0..tried.len()).find(spruce).unwrap_or(0);
     let plot = critical(&baseline.clouds[tree], &baseline.critical[tree], name(tree));
-    report.file("02-critical.svg", plot.svg());
+    report.file("02-critical.svg", plot.svg())?;
     Ok(())
 }
 

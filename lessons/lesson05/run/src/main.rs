@@ -19,9 +19,8 @@ use canopy::{
     train::short::{Forest, small},
 };
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, count, fixed, left, percent},
+    table::{Table, count, fixed, json, left, percent},
 };
 use lesson05::{LESSON, Lesson05};
 use trainers::{STEPS, TRAINERS, run, timed};
@@ -49,13 +48,13 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
         report.done(&format!("{letter}, as it is and cured"));
         profile(answer, &mut profiles, format!("{letter}"), &slow);
         profile(answer, &mut profiles, format!("{letter}, cured"), &cured);
-        cures.row(cells![
+        cures.row(json!([
             letter,
             cure,
             step(&slow) / step(&cured),
             (answer.amdahl)(1.0 - slow.shares().kernel, 1.0).limit,
             format!("{}→{}", waits(&slow), waits(&cured))
-        ]);
+        ]));
     }
     report.table("profiles", "Where the time of each trainer goes", &profiles);
     report.table("cures", "What the cure brought", &cures);
@@ -78,7 +77,7 @@ fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {
 fn profile(answer: &Lesson05, table: &mut Table, name: String, run: &Timeline) {
     let shares = run.shares();
     let pattern = (answer.name_pattern)(&run.flat(), run.wall);
-    table.row(cells![
+    table.row(json!([
         name,
         step(run) / 1e6,
         shares.kernel,
@@ -87,7 +86,7 @@ fn profile(answer: &Lesson05, table: &mut Table, name: String, run: &Timeline) {
         shares.load,
         copies(answer, run),
         pattern.map_or("nothing".into(), |pattern| format!("{pattern:?}"))
-    ]);
+    ]));
 }
 
 /// The share of copies in the device's busy time, by a table as nsys writes it.

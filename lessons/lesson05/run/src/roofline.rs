@@ -3,10 +3,7 @@
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use canopy::profile::{Machine, MatMul};
-use grader::{
-    cells,
-    table::{Table, fixed, left, percent},
-};
+use grader::table::{Table, fixed, json, left, percent};
 use lesson05::Lesson05;
 use rayon::prelude::*;
 
@@ -49,14 +46,14 @@ pub fn layers(answer: &Lesson05, machine: &Machine) -> Result<Table> {
         };
         let roof = (answer.matmul_roof)(&product, machine);
         let reached = roof.flops / seconds(answer, ROWS, inner, columns)?;
-        table.row(cells![
+        table.row(json!([
             format!("{inner} → {columns}"),
             roof.intensity,
             roof.attainable / 1e9,
             reached / 1e9,
             reached / roof.attainable,
             if roof.memory_bound { "memory" } else { "arithmetic" }
-        ]);
+        ]));
     }
     Ok(table)
 }

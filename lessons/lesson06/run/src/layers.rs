@@ -1,10 +1,7 @@
 //! The matrix products of PointNet at its full width, and whether they pay off on tensor cores.
 
 use canopy::precision::{BF16, Product};
-use grader::{
-    cells,
-    table::{Table, count, fixed, left},
-};
+use grader::table::{Table, count, fixed, json, left};
 use lesson06::Lesson06;
 
 /// Clouds of a batch and points of a cloud, as `canopy train` has them.
@@ -43,12 +40,12 @@ pub fn tensor_cores(answer: &Lesson06) -> Table {
     ]);
     for (name, p) in products() {
         let found = (answer.tensor_cores)(p, BF16);
-        table.row(cells![
+        table.row(json!([
             name,
             work(p) / 1e9,
             work(found.padded) / work(p),
             if found.worth { "yes" } else { "no" }
-        ]);
+        ]));
     }
     table
 }

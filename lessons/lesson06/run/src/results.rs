@@ -1,10 +1,7 @@
 //! Tables of the trainings.
 
 use canopy::report::svg::superscript;
-use grader::{
-    cells,
-    table::{Cell, Table, count, fixed, left, percent},
-};
+use grader::table::{Table, Value, count, fixed, json, left, percent};
 
 use super::{
     train::Trained,
@@ -27,14 +24,14 @@ pub fn formats(ways: &[Vec<Trained>]) -> Table {
         // A training that diverged has no accuracy.
         let whole: Option<Vec<f64>> = seeds.iter().map(|t| t.accuracy).collect();
         let underflow: Option<Vec<f64>> = seeds.iter().map(|t| t.underflow).collect();
-        table.row(cells![
+        table.row(json!([
             name,
             whole,
             each(|t| t.loss),
             scaled.then(|| each(|t| t.skipped as f64)),
             scaled.then(|| powers(&each(|t| t.scale))),
             underflow
-        ]);
+        ]));
     }
     table
 }
@@ -56,9 +53,14 @@ pub fn loss_scales(all: &[Vec<Trained>]) -> Table {
     let columns = POWERS.map(|p| count(format!("2{}", superscript(p))));
     let mut table = Table::new([left("loss times")].into_iter().chain(columns));
     for ((name, ..), trainings) in SCALED.iter().zip(all) {
-        let mut row = |what: &str, cell: &dyn Fn(&Trained) -> Cell| {
-            let head = Cell::from(format!("{name}: {what}"));
-            table.row([head].into_iter().chain(trainings.iter().map(cell)).collect());
+        let mut row = |what: &str, cell: &dyn Fn(&Trained) -> Value| {
+            let head = json!(format!("{name}: {what}"));
+            table.row(
+                [head]
+                    .into_iter()
+                    .chain(trainings.iter().map(cell))
+                    .collect::<Value>(),
+            );
         };
         let share = |s: f64| format!("{:.1} %", 100.0 * s);
         row("accuracy", &|t| t.accuracy.map(share).into());

@@ -73,7 +73,7 @@ fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
          without batch norm {plain:.1e}, with batch norm {normed:.2}."
     ));
     report.json("accumulation", json!([plain, normed]));
-    report.file("07-range.svg", results::range_plot(&range).svg());
-    report.file("07-schedules.svg", results::schedules_plot(answer).svg());
+    report.file("07-range.svg", results::range_plot(&range).svg())?;
+    report.file("07-schedules.svg", results::schedules_plot(answer).svg())?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use canopy::{
     report::svg::{LinePlot, Mark, Series},
     schedule::{Decay, OneCycle, RangeFound, cosine_with_warmup},
 };
-use grader::table::{Cell, Column, Table, left};
+use grader::table::{Column, Table, Value, json, left};
 use lesson07::Lesson07;
 
 use crate::{
@@ -20,9 +20,14 @@ pub fn table(heading: &str, rows: &[Row], column: fn(String) -> Column, value: f
     let columns = BATCHES.map(|batch| column(format!("batch {batch}")));
     let mut table = Table::new([left(heading)].into_iter().chain(columns));
     for (cure, sizes) in rows {
-        let each = |seeds: &Vec<Trained>| Cell::from(seeds.iter().map(value).collect::<Vec<_>>());
-        let name = Cell::from(cure.name());
-        table.row([name].into_iter().chain(sizes.iter().map(each)).collect());
+        let each = |seeds: &Vec<Trained>| seeds.iter().map(value).collect::<Value>();
+        let name = json!(cure.name());
+        table.row(
+            [name]
+                .into_iter()
+                .chain(sizes.iter().map(each))
+                .collect::<Value>(),
+        );
     }
     table
 }

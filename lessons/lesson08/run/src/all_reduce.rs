@@ -8,10 +8,7 @@ use canopy::parallel::{
     threads::{group, on_each},
     tree_all_reduce,
 };
-use grader::{
-    cells,
-    table::{Table, fixed, left, percent},
-};
+use grader::table::{Table, fixed, json, left, percent};
 use lesson08::Lesson08;
 
 use crate::{scaling::RANKS, training::ring};
@@ -111,19 +108,19 @@ pub fn table(answer: &Lesson08, numbers: usize, cost: Cost, one: f64) -> Result<
     ]);
     for p in &RANKS[1..] {
         let [ring, tree] = over_threads(*p, numbers, &ring(answer))?;
-        table.row(cells![format!("{p} ranks, measured"), 1e3 * ring, 1e3 * tree]);
+        table.row(json!([format!("{p} ranks, measured"), 1e3 * ring, 1e3 * tree]));
     }
     let bytes = (numbers * size_of::<f32>()) as f64;
     for p in PREDICTED {
         let ring = (answer.ring_seconds)(p, bytes, cost);
         let tree = (answer.tree_seconds)(p, bytes, cost);
-        table.row(cells![
+        table.row(json!([
             format!("{p} ranks, predicted"),
             1e3 * ring,
             1e3 * tree,
             (answer.weak_efficiency)(one, one + ring),
             (answer.weak_efficiency)(one, one.max(ring))
-        ]);
+        ]));
     }
     Ok(table)
 }

@@ -8,9 +8,8 @@ use canopy::{
     train::ranks::measure::Start,
 };
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, fixed, left, scientific},
+    table::{Table, fixed, json, left, scientific},
 };
 use lesson08::Lesson08;
 
@@ -53,12 +52,12 @@ pub fn experiment(answer: &Lesson08, report: &mut Report) -> Result<()> {
         scientific("off by"),
     ]);
     for (name, run) in [("threads, ring", &threads), ("processes, MPI's all-reduce", &mpi)] {
-        table.row(cells![
+        table.row(json!([
             format!("{} {name}", run.ranks),
             1e3 * run.step,
             1e3 * run.stats.communicating / run.stats.steps.max(1) as f64,
             difference(run, &threads)
-        ]);
+        ]));
     }
     let title = format!("The same training, {} steps", threads.steps);
     report.table("trainings", &title, &table);
@@ -88,7 +87,7 @@ fn all_reduces(answer: &Lesson08, processes: &dyn Processes, links: &dyn Collect
         let bytes: usize = 1 << power;
         let seconds = timed(links, bytes / size_of::<f32>(), ways)?;
         let [ring, tree, engine, direct] = seconds.map(|seconds| 1e6 * seconds);
-        table.row(cells![format!("{bytes} bytes"), ring, tree, engine, direct]);
+        table.row(json!([format!("{bytes} bytes"), ring, tree, engine, direct]));
     }
     Ok(table)
 }

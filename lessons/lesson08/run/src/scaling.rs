@@ -2,10 +2,7 @@
 
 use anyhow::Result;
 use canopy::train::ranks::measure::{ShortRun, Start};
-use grader::{
-    cells,
-    table::{Table, fixed, left, percent, scientific},
-};
+use grader::table::{Table, fixed, json, left, percent, scientific};
 
 use crate::training::{Training, difference};
 
@@ -37,14 +34,14 @@ pub fn strong(training: &Training) -> Result<(ShortRun, Table)> {
     ]);
     let mut row = |name: &str, run: &ShortRun| {
         let mb = |bytes| bytes as f64 / run.stats.steps.max(1) as f64 / 1e6;
-        table.row(cells![
+        table.row(json!([
             name,
             1e3 * run.step,
             (training.answer.strong_efficiency)(one.step, run.step, run.ranks),
             mb(run.stats.gradients.bytes),
             mb(run.stats.others.bytes),
             difference(run, &one)
-        ]);
+        ]));
     };
     row(&name(1), &one);
     for ranks in &RANKS[1..] {
@@ -70,13 +67,13 @@ pub fn weak(training: &Training) -> Result<(f64, Table)> {
         let run = training.run((ranks, EACH * ranks), true, Start::Threads)?;
         let one = *one.get_or_insert(run.step);
         let of_step = |seconds| 1e3 * seconds / run.stats.steps.max(1) as f64;
-        table.row(cells![
+        table.row(json!([
             format!("{}, batch {}", name(ranks), EACH * ranks),
             1e3 * run.step,
             (training.answer.weak_efficiency)(one, run.step),
             of_step(run.stats.communicating),
             of_step(run.stats.waited)
-        ]);
+        ]));
     }
     Ok((one.unwrap_or(f64::NAN), table))
 }

@@ -21,9 +21,8 @@ use experiment::{
     train::{BATCH, Results, STEPS, Way, train},
 };
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, count, fixed, left},
+    table::{Table, count, fixed, json, left},
 };
 use lesson09::{LESSON, Lesson09};
 
@@ -81,7 +80,7 @@ fn memory(answer: &Lesson09, trainings: &[(u64, Way, Results)], parameters: u64)
             None => ("engine".into(), Stage::Zero1),
         };
         let predicted = (answer.bytes_per_rank)(parameters, bytes_per_parameter(FP32, 2), stage, *ranks);
-        table.row(cells![
+        table.row(json!([
             *ranks,
             name,
             kib(results.kept),
@@ -89,7 +88,7 @@ fn memory(answer: &Lesson09, trainings: &[(u64, Way, Results)], parameters: u64)
             kib(results.briefly),
             results.sent / STEPS as u64,
             (answer.numbers_sent)(parameters, stage, *ranks)
-        ]);
+        ]));
     }
     table
 }

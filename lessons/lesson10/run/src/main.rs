@@ -17,9 +17,8 @@ use experiment::{
     timeline, trillion,
 };
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, count, fixed, left, percent, scientific},
+    table::{Table, count, fixed, json, left, percent, scientific},
 };
 use lesson10::{
     LESSON, Lesson10,
@@ -68,7 +67,7 @@ fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
             let of_stage = |stage| order(stage, STAGES, micro_batches);
             let orders: Vec<_> = (0..STAGES).map(of_stage).collect();
             let passes = simulate(&orders, FORWARD, BACKWARD).map_err(|stuck| anyhow!("{name}: {stuck}"))?;
-            table.row(cells![
+            table.row(json!([
                 name,
                 micro_batches,
                 (answer.bubble)(STAGES, micro_batches),
@@ -76,14 +75,14 @@ fn schedules(answer: &Lesson10, report: &mut Report) -> Result<()> {
                 finish(&passes),
                 (answer.activations_held)(&orders[0]),
                 (answer.activations_held)(&orders[STAGES - 1])
-            ]);
+            ]));
             if micro_batches == DRAWN {
                 drawn.push((name, passes));
             }
         }
     }
     report.table("schedules", "", &table);
-    report.file("10-simulated.svg", timeline::plot(&drawn, STAGES).svg());
+    report.file("10-simulated.svg", timeline::plot(&drawn, STAGES).svg())?;
     Ok(())
 }
 
@@ -109,7 +108,7 @@ fn layers(answer: &Lesson10, report: &mut Report) -> Result<()> {
     ]);
     let mut row = |name: &str, ranks: usize, micro: usize, part: Part| {
         let [forward, backward] = part.sent;
-        table.row(cells![
+        table.row(json!([
             name,
             ranks,
             micro,
@@ -118,7 +117,7 @@ fn layers(answer: &Lesson10, report: &mut Report) -> Result<()> {
             forward,
             backward,
             part.off
-        ]);
+        ]));
     };
     for ranks in [2, 3, 4] {
         let part = on_ranks(ranks, |rank| all.tensor_parallel(answer, rank, &whole))?;

@@ -20,7 +20,7 @@ use canopy_data::Philox;
 use forests::ForestKind;
 use grader::{
     experiment::Report,
-    table::{Cell, Table, fixed, left, percent, scientific},
+    table::{Table, Value, fixed, json, left, percent, scientific},
 };
 use lesson12::{LESSON, Lesson12};
 use network::{EPOCHS, Head, Network, SCORED, TRAINED};
@@ -51,10 +51,7 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
         let row = |(head, ways): (Head, &[Vec<[f64; 3]>])| {
             let cells = ways.iter().map(|seeds| cell(seeds, |scores| scores[i]));
             let name = format!("{level}{}", head.name());
-            [name.as_str().into()]
-                .into_iter()
-                .chain(cells)
-                .collect::<Vec<_>>()
+            [json!(name)].into_iter().chain(cells).collect::<Value>()
         };
         let ways = scores.chunks(ForestKind::ALL.len());
         Head::ALL.into_iter().zip(ways).map(row).collect::<Vec<_>>()
@@ -69,7 +66,7 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
             each.sum::<f64>() / SCORED as f64
         })
     });
-    let truth = ["the truth".into()].into_iter().chain(truth).collect();
+    let truth = [json!("the truth")].into_iter().chain(truth).collect();
     for row in rows("", 0).into_iter().chain([truth]) {
         nll.row(row);
     }
@@ -93,17 +90,17 @@ fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {
     ]);
     for (&(sparse, rate), seeds) in ways.iter().zip(&learned) {
         let name = if sparse { "sparse" } else { "dense" };
-        let results = (0..4).map(|i| cell(seeds, |results| results[i]));
-        adam.row([name.into(), rate.into()].into_iter().chain(results).collect());
+        let [rare, common, unseen, rows] = [0, 1, 2, 3].map(|i| cell(seeds, |results| results[i]));
+        adam.row(json!([name, rate, rare, common, unseen, rows]));
     }
     report.table("sites", "", &adam);
-    report.file("12-two-peaks.svg", two_peaks(answer, seeds[0])?.svg());
+    report.file("12-two-peaks.svg", two_peaks(answer, seeds[0])?.svg())?;
     Ok(())
 }
 
 /// A value of each seed.
-fn cell<T>(seeds: &[T], value: impl Fn(&T) -> f64) -> Cell {
-    seeds.iter().map(value).collect::<Vec<_>>().into()
+fn cell<T>(seeds: &[T], value: impl Fn(&T) -> f64) -> Value {
+    seeds.iter().map(value).collect()
 }
 
 /// For each way, the results of `job` with each seed. The jobs run in parallel, with a bar on a terminal.

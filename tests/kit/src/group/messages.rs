@@ -25,13 +25,13 @@ pub(super) fn message(panic: &(dyn Any + Send)) -> String {
 /// Always: the finding itself.
 pub fn wrong(input: &str, what: &str, got: Option<Values>, lines: Vec<String>) -> Verdict {
     let (input, what) = (input.to_owned(), what.to_owned());
-    Err(Finding::Wrong(Box::new(Wrong {
+    Err(Box::new(Wrong {
         input,
         what,
         got,
         lines,
         ..Wrong::default()
-    })))
+    }))
 }
 
 /// A wrong answer with a text that each student words differently: it has the cause of a known mistake at the same point.

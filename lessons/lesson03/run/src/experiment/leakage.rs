@@ -9,10 +9,7 @@ use canopy::{
     loader::{batches, epoch_order},
     train::short::Forest,
 };
-use grader::{
-    cells,
-    table::{Table, count, left, percent},
-};
+use grader::table::{Table, count, json, left, percent};
 use lesson03::Lesson03;
 
 use super::learner;
@@ -66,7 +63,7 @@ pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
         }
         let mean = accuracy.iter().sum::<f64>() / REPEATS as f64;
         let each: Vec<String> = accuracy.iter().map(|a| format!("{:.1}", 100.0 * a)).collect();
-        table.row(cells![name, groups, mean, each.join(" ")]);
+        table.row(json!([name, groups, mean, each.join(" ")]));
     }
     Ok(table)
 }

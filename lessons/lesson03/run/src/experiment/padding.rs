@@ -7,10 +7,7 @@ use canopy::{
     train::short::Forest,
 };
 use canopy_data::sample::Subsample;
-use grader::{
-    cells,
-    table::{Table, count, fixed, left, percent},
-};
+use grader::table::{Table, count, fixed, json, left, percent};
 use lesson03::Lesson03;
 
 const TREES: usize = 96;
@@ -64,7 +61,7 @@ pub fn table(forest: &Forest, answer: &Lesson03) -> Result<Table> {
             let changes = before.iter().zip(&logits).map(|(a, b)| f64::from((a - b).abs()));
             changes.fold(0.0, f64::max)
         });
-        table.row(cells![name, cut.len(), padding, change]);
+        table.row(json!([name, cut.len(), padding, change]));
         before = Some(logits);
     }
     Ok(table)

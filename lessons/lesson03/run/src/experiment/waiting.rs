@@ -8,7 +8,7 @@ use canopy::{
     loader::{Batch, Collate},
     model::{Kind, PointNetConfig},
 };
-use grader::table::{Cell, Table, fixed, left, percent};
+use grader::table::{Table, fixed, json, left, percent};
 use lesson03::Lesson03;
 
 use super::{
@@ -35,11 +35,11 @@ pub fn tables(files: &Files, answer: &Lesson03) -> Result<[Table; 2]> {
     let mut waits = Table::new([left("the trainer waits")].into_iter().chain(waits));
     for (format, path) in files {
         let collate = collate(path, BATCHES * BATCH);
-        let (mut rate, mut wait) = (vec![Cell::from(*format)], vec![Cell::from(*format)]);
+        let (mut rate, mut wait) = (vec![json!(format)], vec![json!(format)]);
         for pool in POOLS {
             let (clouds, waited) = train(&collate, pool, answer)?;
-            rate.push(clouds.into());
-            wait.push(waited.into());
+            rate.push(json!(clouds));
+            wait.push(json!(waited));
         }
         rates.row(rate);
         waits.row(wait);

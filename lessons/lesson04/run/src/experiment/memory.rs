@@ -16,10 +16,7 @@ use canopy::{
     },
 };
 use canopy_data::Philox;
-use grader::{
-    cells,
-    table::{Table, count, fixed, left, percent},
-};
+use grader::table::{Table, count, fixed, json, left, percent};
 use lesson04::Lesson04;
 
 /// Points of a cloud.
@@ -69,7 +66,7 @@ pub fn table(answer: &Lesson04) -> Result<Table> {
                 Err(Failure::Other(why)) => bail!(why),
             };
             let bytes = counted.map(|(_, bytes)| bytes.total());
-            table.row(cells![
+            table.row(json!([
                 name,
                 mib(budget),
                 counted.map(|(clouds, _)| clouds),
@@ -77,7 +74,7 @@ pub fn table(answer: &Lesson04) -> Result<Table> {
                 measured.map(mib),
                 bytes.zip(measured).map(|(c, m)| c as f64 / m as f64),
                 tried
-            ]);
+            ]));
         }
     }
     Ok(table)

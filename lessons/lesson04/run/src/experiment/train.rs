@@ -16,9 +16,8 @@ use canopy::{
     },
 };
 use grader::{
-    cells,
     experiment::Report,
-    table::{Table, count, fixed},
+    table::{Table, count, fixed, json},
 };
 use lesson04::Lesson04;
 
@@ -70,7 +69,7 @@ pub fn report(answer: &Lesson04, report: &mut Report) -> Result<()> {
         let waits = OnDevice::waits() - before;
         let s = whole.scores()?;
         let (mean, accuracy, balanced) = (loss / todo.len() as f64, s.accuracy, s.balanced_accuracy);
-        table.row(cells![
+        table.row(json!([
             epoch + 1,
             todo.len(),
             waits,
@@ -78,7 +77,7 @@ pub fn report(answer: &Lesson04, report: &mut Report) -> Result<()> {
             accuracy,
             balanced,
             s.macro_f1
-        ]);
+        ]));
     }
     let title = format!(
         "Training at a quarter of the width, {} trees of {POINTS} points;\nscores on {} trees of other plots",

@@ -5,10 +5,7 @@ use canopy::{
     shard::Stage,
     split::{Machine, Work},
 };
-use grader::{
-    cells,
-    table::{Table, count, fixed, left, percent},
-};
+use grader::table::{Table, count, fixed, json, left, percent};
 use lesson10::Lesson10;
 
 /// The paper's table: width, layers, tensor, pipeline, GPUs, batch.
@@ -65,14 +62,14 @@ pub fn planned(answer: &Lesson10) -> Table {
         if plan.stage != Stage::Zero0 {
             split += &format!(", {}", plan.stage);
         }
-        table.row(cells![
+        table.row(json!([
             gpus,
             parameters as f64 / 1e9,
             format!("{tensor} × {pipeline} × {data}"),
             (answer.bubble)(pipeline as usize, (batch / data) as usize),
             split,
             plan.bytes as f64 / 1e9
-        ]);
+        ]));
     }
     table
 }
