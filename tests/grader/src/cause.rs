@@ -1,8 +1,6 @@
 //! The likely cause of a wrong answer: the known mistake with the same results.
 
-use std::time::Duration;
-
-use crate::{Check, Lesson, Mistake, Outcome, run, stuck};
+use crate::{Check, Lesson, Mistake, Outcome, stuck};
 
 /// Why an answer may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +23,9 @@ pub(crate) fn cause<C: Copy + Send>(
     answer: C,
     seed: u64,
 ) -> Option<Cause> {
-    let of = |check: &Check<C>, answer: C| {
-        let short = Duration::from_secs(2);
-        run(&check.full_name(), check.run, answer, seed, short)
-    };
-    let of_mistake = |check: &Check<C>, mistake: &Mistake<C>| of(check, mistake.answer);
-    likely(lesson, check, outcome, |check| of(check, answer), of_mistake)
+    let of_answer = |check: &Check<C>| lesson.outcome(check, answer, seed);
+    let of_mistake = |check: &Check<C>, mistake: &Mistake<C>| lesson.outcome(check, mistake.answer, seed);
+    likely(lesson, check, outcome, of_answer, of_mistake)
 }
 
 /// As [`cause`], for an answer and known mistakes whose outcomes are given.
@@ -50,32 +45,25 @@ pub(crate) fn likely<C>(
     if let Some(text) = wrong.at.as_deref().filter(|_| is_stuck).and_then(stuck::why) {
         return Some(Cause { likely: true, text });
     }
-    let own = lesson
-        .mistakes()
-        .filter(|m| m.exercise == check.exercise && !is_stuck);
+    let id = check.exercise;
+    let own = lesson.mistakes().filter(|m| m.exercise == id && !is_stuck);
     let alike: Vec<&Mistake<C>> = own.filter(|m| is_like(outcome, &of_mistake(check, m))).collect();
-    let others = lesson
-        .checks_of(check.exercise)
-        .filter(|c| c.name != check.name && !alike.is_empty());
+    let others = lesson.checks_of(id).filter(|c| c.name != check.name);
+    let others = others.take_while(|_| !alike.is_empty());
     let others: Vec<(&Check<C>, Outcome)> = others.map(|other| (other, of_answer(other))).collect();
     let first = |may_pass: bool| {
         let fits = |mistake: &Mistake<C>, (other, end): &(&Check<C>, Outcome)| {
             let of_mistake = of_mistake(other, mistake);
             is_like(end, &of_mistake) || may_pass && matches!(of_mistake, Outcome::Passed)
         };
-        let alike = alike
-            .iter()
-            .find(|mistake| others.iter().all(|other| fits(mistake, other)));
-        alike.map(|mistake| mistake.cause)
+        let in_all = |mistake: &&&Mistake<C>| others.iter().all(|other| fits(mistake, other));
+        alike.iter().find(in_all).map(|mistake| mistake.cause)
     };
     // An error or another shape in the first check of an exercise is no matter of what that check tests; of an answer that
     // fails an earlier check, nothing else is known, because the cause of a check is that of answers which fail it first.
     let default = || {
-        let mut earlier = lesson
-            .checks_of(check.exercise)
-            .take_while(|c| c.name != check.name)
-            .peekable();
-        let is_first = earlier.peek().is_none();
+        let mut earlier = lesson.checks_of(id).take_while(|c| c.name != check.name);
+        let is_first = lesson.checks_of(id).next().is_some_and(|c| c.name == check.name);
         let fails_earlier = earlier.any(|c| of_answer(c).failed());
         let general = wrong.general.filter(|_| fails_earlier || is_first);
         let own = Some(check.cause).filter(|cause| !cause.is_empty() && !fails_earlier);

@@ -133,14 +133,12 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("course-damaged-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("progress.toml");
-        for damaged in ["[hints]\n\"1.1\" = 2\n\"1.2\" = ", "hints = 3"] {
-            fs::write(&file, damaged).unwrap();
-            assert!(Progress::read(&file).unwrap_err().contains("is damaged"));
-            change_at(&file, |p| p.given_up.insert("1.2".into())).unwrap();
-            assert!(Progress::read(&file).unwrap().given_up.contains("1.2"));
-            let kept = fs::read_to_string(folder.join("progress.damaged.toml"));
-            assert_eq!(kept.unwrap(), damaged);
-        }
+        fs::write(&file, "[hints]\n\"1.2\" = ").unwrap();
+        assert!(Progress::read(&file).unwrap_err().contains("is damaged"));
+        change_at(&file, |p| p.given_up.insert("1.2".into())).unwrap();
+        assert!(Progress::read(&file).unwrap().given_up.contains("1.2"));
+        let kept = fs::read_to_string(folder.join("progress.damaged.toml"));
+        assert_eq!(kept.unwrap(), "[hints]\n\"1.2\" = ");
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -91,7 +91,12 @@ impl<C: Copy + Send> Lesson<C> {
             problems.push(format!("{name} is missing, in the book or in its SUMMARY.md"));
         }
         for e in &manifest.exercises {
-            let (id, title, stubs) = (&e.id, &e.title, paths::stubs(&manifest.lesson));
+            let (
+                Exercise {
+                    id, title, points, ..
+                },
+                stubs,
+            ) = (e, paths::stubs(&manifest.lesson));
             let mut require = |holds: bool, what: &str| {
                 if !holds {
                     problems.push(format!("{id} {title}: {what}"));
@@ -101,30 +106,25 @@ impl<C: Copy + Send> Lesson<C> {
             let anchor = format!("{{#{}}}", e.anchor());
             require(chapter.contains(&anchor), &format!("the chapter has no {anchor}"));
             let functions = iter::once(&e.function).chain(e.looks_at.values());
-            let lines: Vec<_> = functions
-                .flat_map(|function| item(self.stubs_text, function))
-                .collect();
-            let first = lines.iter().map(|lines| lines.start + 1).min().unwrap_or(0);
-            let last = lines.iter().map(|lines| lines.end).max().unwrap_or(0);
+            let lines = functions.flat_map(|function| item(self.stubs_text, function));
+            let (first, last) = lines.fold((usize::MAX, 0), |(first, last), lines| {
+                (first.min(lines.start + 1), last.max(lines.end))
+            });
             let include = format!("{{{{#include ../../{stubs}:{first}:{last}}}}}");
             let what = format!("the chapter does not show its stub: {include}");
             require(chapter.contains(&include), &what);
             let row = format!(
-                "| {id} | {title} | `{}` | `{}` | {} |",
-                e.answer, e.solution, e.points
+                "| {id} | {title} | `{}` | `{}` | {points} |",
+                e.answer, e.solution
             );
-            require(
-                key.contains(&row),
-                &format!("solutions/README.md has no row {row}"),
-            );
+            let what = format!("solutions/README.md has no row {row}");
+            require(key.contains(&row), &what);
         }
         let mut names = BTreeSet::new();
         let twice = self.checks().filter(|check| !names.insert(check.full_name()));
         problems.extend(twice.map(|check| format!("two checks are named {}", check.full_name())));
-        problems.extend(
-            self.checks()
-                .filter_map(|check| self.unpromised(check, check.promise)),
-        );
+        let unpromised = |check| self.unpromised(check, check.promise);
+        problems.extend(self.checks().filter_map(unpromised));
         problems
     }
 
@@ -136,18 +136,10 @@ impl<C: Copy + Send> Lesson<C> {
         fn code(hint: &str) -> impl Iterator<Item = &str> {
             hint.lines().filter(|line| line.starts_with("    "))
         }
-        let wide = e
-            .hints
-            .iter()
-            .map(String::as_str)
-            .flat_map(code)
-            .any(|line| line.chars().count() > 76);
+        let mut lines = e.hints.iter().flat_map(|hint| code(hint));
+        let wide = lines.any(|line| line.chars().count() > 76);
         require(!wide, "a code line of a hint is wider than 76 columns");
-        let third: Vec<&str> = e
-            .hints
-            .last()
-            .map(|hint| code(hint).collect())
-            .unwrap_or_default();
+        let third: Vec<&str> = e.hints.iter().skip(2).flat_map(|hint| code(hint)).collect();
         let absent = line_not_in(self.third_hints_text, &e.function, &third);
         let differs = format!("the completed third hint has no {absent:?}, or not in this order");
         require(absent.is_none(), &differs);

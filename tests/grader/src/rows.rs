@@ -135,42 +135,37 @@ impl Case {
     }
 
     fn same_fact(&self, what: &str, got: Fact, expected: Fact) -> Verdict {
-        let (mut general, mut first) = (None, 0);
-        match (&got, &expected) {
-            (Fact::Values(got), Fact::Values(expected)) => {
-                return self.close(what, got.clone(), expected.clone());
-            }
-            (Fact::Error(_), Fact::Error(_)) => return Ok(()),
-            (Fact::Error(_), _) => general = Some(ERROR),
+        match (got, expected) {
+            (Fact::Values(got), Fact::Values(expected)) => self.close(what, got, expected),
+            (Fact::Error(_), Fact::Error(_)) => Ok(()),
             (Fact::Items(got), Fact::Items(expected)) => {
-                let mut all = 0..expected.len().max(got.len());
-                match all.find(|&i| got.get(i) != expected.get(i)) {
-                    Some(differs) => first = differs,
-                    None => return Ok(()),
-                }
+                let (all, count) = (expected.len(), got.len());
+                let Some(first) = (0..all.max(count)).find(|&i| got.get(i) != expected.get(i)) else {
+                    return Ok(());
+                };
+                let mut lines = compared(from(&expected, first), from(&got, first));
+                lines.extend((all > 1).then(|| format!("first at  {first}; {all} expected, {count} came")));
+                Err(self.wrong(what, lines))
             }
-            _ => {}
+            (got, expected) => {
+                let mut wrong = self.wrong(what, compared(in_a_line(&expected), in_a_line(&got)));
+                wrong.general = matches!(got, Fact::Error(_)).then_some(ERROR);
+                Err(wrong)
+            }
         }
-        let mut lines = compared(head(&expected, first), head(&got, first));
-        if let (Fact::Items(expected), Fact::Items(got)) = (expected, got)
-            && expected.len() > 1
-        {
-            let (expected, got) = (expected.len(), got.len());
-            lines.push(format!("first at  {first}; {expected} expected, {got} came"));
-        }
-        let mut wrong = self.wrong(what, lines);
-        wrong.general = general;
-        Err(wrong)
     }
 }
 
-/// A fact in a line; items from `first` on.
-fn head(fact: &Fact, first: usize) -> String {
-    let items = match fact {
-        Fact::Values(values) => return values.short(48),
-        Fact::Error(message) => return format!("Err: {message}"),
-        Fact::Items(items) => items,
-    };
+fn in_a_line(fact: &Fact) -> String {
+    match fact {
+        Fact::Values(values) => values.short(48),
+        Fact::Error(message) => format!("Err: {message}"),
+        Fact::Items(items) => from(items, 0),
+    }
+}
+
+/// The items from `first` on in a line.
+fn from(items: &[String], first: usize) -> String {
     let none = if first == 0 { "none" } else { "no more" }.to_owned();
     let mut text = if first == 0 { String::new() } else { "… ".into() };
     text += items.get(first).unwrap_or(&none);
@@ -196,42 +191,35 @@ mod tests {
     #[test]
     fn the_first_item_that_differs_is_shown() {
         let list = |items: &[&[usize]]| Facts::default().items("batches", items.iter());
+        let swapped = "expected  … [3, 2] [4]\ngot       … [2, 3] [4]\nfirst at  1; 3 expected, 3 came";
         assert_eq!(
             lines(list(&[&[1], &[2, 3], &[4]]), list(&[&[1], &[3, 2], &[4]])),
-            "expected  … [3, 2] [4]\ngot       … [2, 3] [4]\nfirst at  1; 3 expected, 3 came"
+            swapped
         );
-        let shorter = lines(list(&[&[1]]), list(&[&[1], &[2]]));
-        assert!(
-            shorter.contains("got       … no more\nfirst at  1; 2 expected, 1 came"),
-            "{shorter}"
-        );
+        let shorter = "expected  … [2]\ngot       … no more\nfirst at  1; 2 expected, 1 came";
+        assert_eq!(lines(list(&[&[1]]), list(&[&[1], &[2]])), shorter);
     }
 
     #[test]
     fn an_error_is_not_a_value_and_two_errors_are_the_same() {
         let of = |result: Result<f64, &str>| Facts::of(result, |x| Facts::default().values("loss", x));
-        assert_eq!(
-            lines(of(Err("no")), of(Ok(1.0))),
-            "expected  Ok\ngot       Err: no"
-        );
-        assert_eq!(
-            lines(of(Ok(1.0)), of(Err("no"))),
-            "expected  Err: no\ngot       Ok"
-        );
+        let [error, value] = [
+            "expected  Ok\ngot       Err: no",
+            "expected  Err: no\ngot       Ok",
+        ];
+        assert_eq!(lines(of(Err("no")), of(Ok(1.0))), error);
+        assert_eq!(lines(of(Ok(1.0)), of(Err("no"))), value);
         assert!(given("x").same(of(Err("no")), of(Err("never"))).is_ok());
         assert!(lines(of(Ok(2.0)), of(Ok(1.0))).starts_with("expected  1\n"));
     }
 
     #[test]
     fn the_cause_of_a_fact_does_not_explain_another_dtype() {
-        let facts = |values: Values| {
-            Facts::default()
-                .values("mask", values)
-                .cause("It ends too early.")
-        };
+        let text = "It ends too early.";
+        let facts = |values: Values| Facts::default().values("mask", values).cause(text);
         let same = |got: Values| given("x").same(facts(got), facts(1.0f32.into()));
         let cause = |got| same(got).expect_err("the answer is wrong").cause;
-        assert_eq!(cause(0.0f32.into()), Some("It ends too early."));
+        assert_eq!(cause(0.0f32.into()), Some(text));
         assert_eq!(cause(1.0f64.into()), None);
     }
 }

@@ -145,20 +145,12 @@ mod tests {
         }
         let begin = "\u{feff}#! \"\nunsafe fn f() {} // \"";
         for source in [begin, &begin[3..], "#!/**/[allow(unused)]", "fn f( {", "\""] {
-            let refused = refuse_unsafe("src/lib.rs", source);
-            assert!(
-                matches!(refused, Err(Refused::Unreadable(_))),
-                "{source}: {refused:?}"
-            );
+            let why = refuse_unsafe("src/lib.rs", source).unwrap_err();
+            assert!(matches!(why, Refused::Unreadable(_)), "{source}: {why:?}");
         }
         // The word in comments, strings and names.
         let allowed = "//! unsafe\nfn f() { /* unsafe */ g(\"unsafe\", r#\"\"unsafe\"#) } // unsafe";
-        for source in [
-            allowed,
-            "#![allow(unsafe_code)]\nfn is_unsafe() {}",
-            "\u{feff}#![allow(unused)]",
-            "",
-        ] {
+        for source in [allowed, "#![allow(unsafe_code)]", "\u{feff}#![allow(a)]"] {
             assert_eq!(refuse_unsafe("src/lib.rs", source), Ok(()), "{source}");
         }
     }

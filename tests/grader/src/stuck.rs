@@ -35,8 +35,16 @@ fn places(addresses: &[usize]) -> (Option<String>, Option<String>) {
                 outside |= file.starts_with('/') && !file.contains("grader/src/stuck");
             } else if let (Some((package, module)), false) = (file.rsplit_once("/src/"), outside) {
                 let name = symbol.name().map(|name| format!("{name:#}")).unwrap_or_default();
-                // `lock` of `<std::sync::Mutex<()>>::lock` and of `lock::<()>`
-                let function = name.split("::<").next().and_then(|name| name.rsplit("::").next());
+                // `lock` of `<std::sync::Mutex<()>>::lock`, of `std::sync::Mutex::lock::<()>` and of `lock<()>`
+                let function = match name.strip_prefix('<') {
+                    Some(method) => method.rsplit(">::").next(),
+                    None => name.split('<').next(),
+                };
+                let function = function
+                    .unwrap_or_default()
+                    .trim_end_matches("::")
+                    .rsplit("::")
+                    .next();
                 let package = package.rsplit('/').next().unwrap_or_default();
                 let module = module
                     .trim_end_matches(".rs")
@@ -116,7 +124,7 @@ mod signal {
         static ONE: Mutex<()> = Mutex::new(());
         let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         COUNT.store(0, SeqCst);
-        // SAFETY: the thread is not joined before its handle is dropped, and the handler is async-signal-safe.
+        // SAFETY: its handle has not been joined, so that its id is valid, and the handler is async-signal-safe.
         unsafe {
             let handler = note as extern "C" fn(libc::c_int) as libc::sighandler_t;
             libc::signal(libc::SIGURG, handler);

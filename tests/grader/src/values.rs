@@ -139,9 +139,7 @@ mod tests {
             assert!(differ(odd, 1.0, 1e9) && differ(1.0, odd, 1e9) && !differ(odd, odd, 0.0));
         }
         assert!(differ(f64::INFINITY, f64::NEG_INFINITY, 1e9));
-        assert_eq!(
-            Values::from(1_000_001usize).differences(&1_000_000usize.into(), 0.0),
-            [0]
-        );
+        let integer = Values::from(1_000_001usize);
+        assert_eq!(integer.differences(&1_000_000usize.into(), 0.0), [0]);
     }
 }

@@ -63,8 +63,7 @@ fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {
         RATES.len()
     );
     report.table("optimizers", &title, &table);
-    plot(&descents, report);
-    Ok(())
+    plot(&descents, report)
 }
 
 /// The three steps of the lesson, and L-BFGS.
@@ -134,7 +133,7 @@ fn best(method: &Method) -> Result<(f64, Descent)> {
     Ok(best)
 }
 
-fn plot(descents: &[(&str, Descent)], report: &mut Report) {
+fn plot(descents: &[(&str, Descent)], report: &mut Report) -> Result<()> {
     let mut paths = LinePlot::new("Paths down the valley", "x", "y").for_the_book();
     for (i, line) in contours().into_iter().enumerate() {
         let name = if i == 0 { "equal loss" } else { "" };
@@ -157,5 +156,5 @@ fn plot(descents: &[(&str, Descent)], report: &mut Report) {
         losses = losses.with(Series::new(*name, steps.collect()));
     }
     report.file("01-paths.svg", paths.svg())?;
-    report.file("01-losses.svg", losses.svg())?;
+    report.file("01-losses.svg", losses.svg())
 }
