@@ -52,6 +52,10 @@ pub fn folders(into: &Path, outside: &Path) {
         put(&into.join("mimics-grades"), path, text);
     }
     put(&into.join(".is-hidden"), SOURCE, &honest);
+    // So many parentheses that a recursive parser runs out of stack.
+    let (open, close) = ("(".repeat(50_000), ")".repeat(50_000));
+    let nested = format!("pub const DEEP: u64 = {open}1{close};\n{honest}");
+    put(&into.join("nests-parentheses"), SOURCE, nested);
     // Needs more memory than the limit before any of its code runs. The compiler would refuse it as one piece.
     let large = "std::sync::Mutex<std::mem::MaybeUninit<[u8; 200 << 20]>>";
     let part =

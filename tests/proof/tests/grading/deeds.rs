@@ -1,7 +1,7 @@
-//! Hostile code, from `deeds.txt`: each begins with a line of its name, the points (of 12) that its submission must get, a text that
-//! the messages to the student must contain, and the part of the sandbox that this needs, if it is not `files`.
+//! The submissions to lesson 01, from `deeds.txt`: each begins with a line of its name, the points (of 12) that it must get, and texts
+//! that its status and its messages to the student must contain. One without code is a case of `archives.rs`.
 //!
-//! With 0 points, it precedes the honest answers, and compilation must stop. Otherwise it is the body of `neuron`: even without a
+//! With 0 points, the code precedes the honest answers, and compilation must stop. Otherwise it is the body of `neuron`: even without a
 //! sandbox it would exit by itself within seconds and use few resources; sockets use the loopback address only. If the hostile
 //! action must fail, the answer is right only if it did: the point then shows that nothing happened.
 
@@ -10,34 +10,34 @@ use crate::lessons::honest;
 pub struct Deed {
     pub name: &'static str,
     pub points: u32,
-    pub shows: &'static str,
-    pub needs: &'static str,
+    pub shows: Vec<&'static str>,
     code: &'static str,
 }
 
 pub fn deeds() -> impl Iterator<Item = Deed> {
     let parts = include_str!("deeds.txt").trim_start_matches("== ").split("\n== ");
     parts.map(|part| {
-        let (head, code) = part.split_once('\n').expect("a line of its own");
-        let mut head = head.split(" | ").map(str::trim);
-        let mut next = || head.next().unwrap_or("files");
+        let (head, code) = part.split_once('\n').unwrap_or((part, ""));
+        let mut head = head.split(" | ");
         Deed {
-            name: next(),
-            points: next().parse().expect("points"),
-            shows: next(),
-            needs: next(),
+            name: head.next().expect("a name"),
+            points: head
+                .next()
+                .and_then(|points| points.parse().ok())
+                .expect("points"),
+            shows: head.collect(),
             code,
         }
     })
 }
 
 impl Deed {
-    /// The honest submission with it.
-    pub fn source(&self) -> String {
-        if self.points == 0 {
-            format!("{}{}", self.code, honest())
-        } else {
-            with_neuron(self.code)
+    /// The honest submission with it; nothing without code.
+    pub fn source(&self) -> Option<String> {
+        match (self.code, self.points) {
+            ("", _) => None,
+            (code, 0) => Some(code.to_owned() + &honest()),
+            (code, _) => Some(with_neuron(code)),
         }
     }
 }
