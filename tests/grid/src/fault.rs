@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-/// The kind of a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The kind of a fault, with the numbers of `Problem` in `include/grid/abi.h`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::CheckedBitPattern)]
+#[repr(u32)]
 pub enum Kind {
     /// An access outside of all buffers and shared variables.
-    OutOfBounds,
+    OutOfBounds = 1,
     /// A write to a buffer that the launch passed with [`crate::Arg::read`].
     ReadOnly,
     /// A read of shared memory that no thread of the block has written.
@@ -42,27 +43,6 @@ pub enum Kind {
     /// The launch does not fit the kernel: its arguments, or its size.
     Launch,
 }
-
-/// In the order of `Problem` in `include/grid/abi.h`, from 1.
-pub(crate) const KINDS: [Kind; 17] = [
-    Kind::OutOfBounds,
-    Kind::ReadOnly,
-    Kind::Uninitialised,
-    Kind::Race,
-    Kind::Misaligned,
-    Kind::Index,
-    Kind::Division,
-    Kind::Deadlock,
-    Kind::DivergentBarrier,
-    Kind::LaneNotInMask,
-    Kind::Wmma,
-    Kind::AsyncCopy,
-    Kind::OtherStack,
-    Kind::StackOverflow,
-    Kind::Endless,
-    Kind::SharedSize,
-    Kind::Trap,
-];
 
 /// What a kernel did wrong, and where.
 #[derive(Clone, Debug)]

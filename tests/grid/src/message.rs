@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use crate::{
     abi::{self, Place, Waiting},
-    fault::{Fault, KINDS, Kind},
+    fault::{Fault, Kind},
     lines::{Image, Line, text},
     memory::{Arg, Memory},
     source::Declared,
@@ -103,7 +103,7 @@ fn past(access: u32) -> &'static str {
 
 /// The fault that the runtime found, in words.
 pub fn describe(fault: &abi::Fault, waiting: &[Waiting], memory: &Memory, launching: &Launching) -> Fault {
-    let kind = KINDS[(fault.problem as usize).clamp(1, KINDS.len()) - 1];
+    let kind = bytemuck::checked::try_cast(fault.problem).unwrap_or(Kind::Trap);
     let mut lines: Vec<Line> = Vec::new();
     let message = if kind == Kind::Deadlock {
         deadlock(fault, waiting, launching, &mut lines)

@@ -1,6 +1,8 @@
 //! Each kernel of `tests/kernels` with an input, checked against the same computation in Rust.
 
-use grid::{Arg, Fault, Memory, Module};
+use std::fmt::Debug;
+
+use grid::{Arg, Dim, Element, Fault, Memory, Module};
 use half::bf16;
 
 /// Why a kernel is not right.
@@ -22,7 +24,7 @@ pub type Run = fn(&Module, usize) -> Result<(), Wrong>;
 
 /// Each source with its run.
 pub const RUNS: [(&str, Run); 11] = [
-    ("relu.cu", relu),
+    ("relu.cu", relu_of_all),
     ("reduce.cu", reduce),
     ("warp_sum.cu", warp_sum),
     ("matmul.cu", matmul),
@@ -41,7 +43,7 @@ fn values(n: usize) -> Vec<f32> {
     (0..n).map(|_| random.i32(-4..5) as f32).collect()
 }
 
-fn equal<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T]) -> Result<(), Wrong> {
+fn equal<T: PartialEq + Debug>(found: &[T], expected: &[T]) -> Result<(), Wrong> {
     assert_eq!(found.len(), expected.len());
     match (0..found.len()).find(|&i| found[i] != expected[i]) {
         None => Ok(()),
@@ -57,43 +59,59 @@ fn product(a: &[f32], b: &[f32], [m, n, k]: [usize; 3]) -> Vec<f32> {
     (0..m * n).map(element).collect()
 }
 
-fn relu(module: &Module, size: usize) -> Result<(), Wrong> {
+/// Runs a kernel of one input, one output and their sizes.
+fn run_one<T: Element, U: Element + PartialEq + Debug>(
+    (module, kernel): (&Module, &str),
+    grid: impl Into<Dim>,
+    (block, shared_bytes): (impl Into<Dim>, usize),
+    x: &[T],
+    sizes: &[usize],
+    expected: &[U],
+) -> Result<(), Wrong> {
     let mut memory = Memory::new();
+    let (input, y) = (memory.upload(x), memory.zeros::<U>(expected.len()));
+    let mut arguments = vec![Arg::read(input), Arg::write(y)];
+    arguments.extend(sizes.iter().map(|size| Arg::value(*size as i32)));
+    module.launch(kernel, grid, block, shared_bytes, &mut memory, &arguments)?;
+    equal(&memory.download(y), expected)
+}
+
+// ANCHOR: relu
+fn relu(x: &[f32], y: &mut [f32]) {
+    for (y, x) in y.iter_mut().zip(x) {
+        *y = x.max(0.0);
+    }
+}
+// ANCHOR_END: relu
+
+fn relu_of_all(module: &Module, size: usize) -> Result<(), Wrong> {
     let x = values(300 * size + 7);
-    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(x.len()));
-    let arguments = [Arg::read(input), Arg::write(y), Arg::value(x.len() as i32)];
+    let mut expected = vec![9.0; x.len()];
+    relu(&x, &mut expected);
     let blocks = x.len().div_ceil(256) as u32;
-    module.launch("relu", blocks, 256, 0, &mut memory, &arguments)?;
-    let expected: Vec<f32> = x.iter().map(|v| v.max(0.0)).collect();
-    equal(&memory.download(y), &expected)
+    run_one((module, "relu"), blocks, (256, 0), &x, &[x.len()], &expected)
 }
 
 fn reduce(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let x = values(300 * size + 7);
-    let blocks = x.len().div_ceil(256);
-    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(blocks));
-    let arguments = [Arg::read(input), Arg::write(y), Arg::value(x.len() as i32)];
-    module.launch("reduce", blocks as u32, 256, 0, &mut memory, &arguments)?;
     let expected: Vec<f32> = x.chunks(256).map(|c| c.iter().sum()).collect();
-    equal(&memory.download(y), &expected)
+    let blocks = expected.len() as u32;
+    run_one((module, "reduce"), blocks, (256, 0), &x, &[x.len()], &expected)
 }
 
 fn warp_sum(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let (rows, n) = (3 * size, 20 * size + 1);
     let x = values(rows * n);
-    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(rows));
-    let arguments = [
-        Arg::read(input),
-        Arg::write(y),
-        Arg::value(rows as i32),
-        Arg::value(n as i32),
-    ];
-    let blocks = rows.div_ceil(4) as u32;
-    module.launch("warp_sum_rows", blocks, (32, 4), 0, &mut memory, &arguments)?;
     let expected: Vec<f32> = x.chunks(n).map(|c| c.iter().sum()).collect();
-    equal(&memory.download(y), &expected)
+    let blocks = rows.div_ceil(4) as u32;
+    run_one(
+        (module, "warp_sum_rows"),
+        blocks,
+        ((32, 4), 0),
+        &x,
+        &[rows, n],
+        &expected,
+    )
 }
 
 fn matmul(module: &Module, size: usize) -> Result<(), Wrong> {
@@ -109,54 +127,32 @@ fn matmul(module: &Module, size: usize) -> Result<(), Wrong> {
 }
 
 fn transpose(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let (rows, columns) = (13 * size, 21 * size);
     let x = values(rows * columns);
-    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(x.len()));
-    let arguments = [
-        Arg::read(input),
-        Arg::write(y),
-        Arg::value(rows as i32),
-        Arg::value(columns as i32),
-    ];
-    let blocks = (columns.div_ceil(16) as u32, rows.div_ceil(16) as u32);
-    module.launch(
-        "transpose",
-        blocks,
-        (16, 16),
-        16 * 17 * 4,
-        &mut memory,
-        &arguments,
-    )?;
     let expected: Vec<f32> = (0..x.len()).map(|i| x[i % rows * columns + i / rows]).collect();
-    equal(&memory.download(y), &expected)
+    let blocks = (columns.div_ceil(16) as u32, rows.div_ceil(16) as u32);
+    let block = ((16, 16), 16 * 17 * 4);
+    run_one(
+        (module, "transpose"),
+        blocks,
+        block,
+        &x,
+        &[rows, columns],
+        &expected,
+    )
 }
 
 fn histogram(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let x: Vec<u8> = values(333 * size).iter().map(|v| (v + 4.0) as u8 % 8).collect();
-    let (input, count) = (memory.upload(&x), memory.zeros::<u32>(8));
-    let arguments = [Arg::read(input), Arg::write(count), Arg::value(x.len() as i32)];
-    module.launch("histogram", 3, 64, 0, &mut memory, &arguments)?;
     let expected = [0, 1, 2, 3, 4, 5, 6, 7].map(|v| x.iter().filter(|x| **x == v).count() as u32);
-    equal(&memory.download(count), &expected)
+    run_one((module, "histogram"), 3, (64, 0), &x, &[x.len()], &expected)
 }
 
 fn scale(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let x = values(125 * size + 2);
-    let (input, y) = (memory.upload(&x), memory.zeros::<f32>(x.len()));
-    let arguments = [Arg::read(input), Arg::write(y), Arg::value(x.len() as i32)];
-    module.launch(
-        "scale",
-        x.len().div_ceil(256) as u32,
-        64,
-        0,
-        &mut memory,
-        &arguments,
-    )?;
     let expected: Vec<f32> = x.iter().map(|v| 2.0 * v).collect();
-    equal(&memory.download(y), &expected)
+    let blocks = x.len().div_ceil(256) as u32;
+    run_one((module, "scale"), blocks, (64, 0), &x, &[x.len()], &expected)
 }
 
 fn last_block(module: &Module, size: usize) -> Result<(), Wrong> {
@@ -177,18 +173,7 @@ fn last_block(module: &Module, size: usize) -> Result<(), Wrong> {
 }
 
 fn neighbour(module: &Module, size: usize) -> Result<(), Wrong> {
-    let mut memory = Memory::new();
     let x: Vec<i32> = values(41 * size).iter().map(|v| *v as i32).collect();
-    let (input, y) = (memory.upload(&x), memory.zeros::<i32>(x.len()));
-    let arguments = [Arg::read(input), Arg::write(y), Arg::value(x.len() as i32)];
-    module.launch(
-        "neighbour",
-        x.len().div_ceil(32) as u32,
-        32,
-        0,
-        &mut memory,
-        &arguments,
-    )?;
     let mut expected = Vec::new();
     for group in x.chunks(32) {
         let largest = group.iter().max().copied().unwrap_or(0);
@@ -197,7 +182,8 @@ fn neighbour(module: &Module, size: usize) -> Result<(), Wrong> {
             expected.push(v + next + 1000 * i32::from(*v == largest) + group.len() as i32);
         }
     }
-    equal(&memory.download(y), &expected)
+    let blocks = x.len().div_ceil(32) as u32;
+    run_one((module, "neighbour"), blocks, (32, 0), &x, &[x.len()], &expected)
 }
 
 fn wmma(module: &Module, size: usize) -> Result<(), Wrong> {
