@@ -1,10 +1,10 @@
 //! The commands of `canopy` and `cargo course` in the book exist, with their options and their values.
 
-use std::{collections::BTreeSet, env, path::Path, process::Command};
+use std::{collections::BTreeSet, path::Path, process::Command};
 
-use proof::course;
+use proof::{course, program};
 
-use crate::{blocks, chapters};
+use crate::{Page, pages};
 
 /// How a command of the book begins, and its program. A command of a lesson (`cargo run -p lesson01`) is not one.
 const STARTS: [(&str, &str); 6] = [
@@ -16,45 +16,23 @@ const STARTS: [(&str, &str); 6] = [
     ("target/debug/canopy ", "canopy"),
 ];
 
-/// The lines of code of a page: those of its blocks, with continued lines joined, and what is between backticks in the text.
-fn code(text: &str) -> Vec<String> {
-    let block = |(_, block): (&str, String)| {
-        block
-            .replace("\\\n", " ")
-            .lines()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+/// The programs and the arguments of a page's commands; nothing for `canopy` as a word of a table or a message.
+fn commands(page: &Page) -> Vec<(&'static str, Vec<String>)> {
+    let mut code = page.spans.join("\n");
+    page.blocks
+        .iter()
+        .for_each(|(_, block)| code += &format!("\n{}", block.replace("\\\n", " ")));
+    let command = |line: &str| {
+        let line = line.trim_start().trim_start_matches("$ ");
+        let (start, program) = STARTS.iter().find(|(start, _)| line.starts_with(start))?;
+        // A shell's operators, and what the book leaves out.
+        let ends = |word: &&str| !["|", ">", "&&", "&", ";", "…", "2>"].contains(word);
+        let words = line[start.len()..].split_whitespace().take_while(ends);
+        let words: Vec<String> = words.map(|word| word.trim_matches('"').to_owned()).collect();
+        // A setting of a file is not a command.
+        (words.first().map(String::as_str) != Some("=")).then_some((*program, words))
     };
-    // Blocks have three backticks, which leave the count of single ones even.
-    let prose = text.replace('\n', " ");
-    let spans = prose.split('`').skip(1).step_by(2).map(str::to_owned);
-    blocks(text).into_iter().flat_map(block).chain(spans).collect()
-}
-
-/// The program and the arguments of a line of code; nothing for `canopy` as a word of a table or a message.
-fn command(line: &str) -> Option<(&'static str, Vec<String>)> {
-    let line = line.trim_start().trim_start_matches("$ ");
-    let (start, program) = STARTS.iter().find(|(start, _)| line.starts_with(start))?;
-    // A shell's operators, and what the book leaves out.
-    let ends = |word: &&str| !["|", ">", "&&", "&", ";", "…", "2>"].contains(word);
-    let words = line[start.len()..].split_whitespace().take_while(ends);
-    let words: Vec<_> = words.map(|word| word.trim_matches('"').to_owned()).collect();
-    // A setting of a file is not a command.
-    (words.first().map(String::as_str) != Some("=")).then_some((program, words))
-}
-
-#[test]
-fn the_commands_of_a_page_are_found() {
-    let page = "Use `canopy plan\n--search 512` | `canopy` | `canopy = 1` |\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
-    let found: Vec<_> = code(page).iter().filter_map(|line| command(line)).collect();
-    let args = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(
-        found,
-        [
-            ("canopy", args("train --epochs 3")),
-            ("canopy", args("plan --search 512"))
-        ]
-    );
+    code.lines().filter_map(command).collect()
 }
 
 /// Why `program` rejects the arguments before `--`. With `--help` behind them it tests them, and runs nothing. A text may
@@ -71,40 +49,24 @@ fn rejection(program: &Path, arguments: &[String]) -> Option<String> {
 #[test]
 #[ignore = "requires `cargo build`, and builds `cargo course`"]
 fn the_programs_have_the_commands_of_the_book() {
-    let mut all = BTreeSet::new();
-    for (page, text) in chapters() {
-        let page = page.file_name().unwrap().to_string_lossy().into_owned();
-        all.extend(
-            code(&text)
-                .iter()
-                .filter_map(|line| Some((page.clone(), command(line)?))),
-        );
-    }
-    assert!(all.len() > 100, "only {} commands were found", all.len());
-    // Where `cargo build` puts it. Building it here, in the environment of a test, would run build scripts again.
-    let canopy = env::current_exe()
-        .unwrap()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("canopy");
-    let canopy = canopy.with_extension(env::consts::EXE_EXTENSION);
+    let (canopy, course) = (program("canopy"), course());
+    let wrong = |page: &Page| {
+        let all: BTreeSet<_> = commands(page).into_iter().collect();
+        let count = all.len();
+        let wrong = all.into_iter().filter_map(|(name, arguments)| {
+            let why = rejection(if name == "course" { &course } else { &canopy }, &arguments)?;
+            Some(format!("{}: {name} {}\n{why}", page.name, arguments.join(" ")))
+        });
+        (count, wrong.collect::<Vec<_>>())
+    };
+    let page = "Of `canopy` | `canopy = 1` | `canopy plan\n--serach 512`:\n```sh\n$ canopy train \\\n  --epochs 3 > log\n```\n";
+    let (count, found) = wrong(&Page::new(Path::new("made.md"), page.into()));
     assert!(
-        canopy.is_file(),
-        "{} does not exist: run `cargo build`",
-        canopy.display()
+        count == 2 && found.len() == 1 && found[0].contains("--serach"),
+        "{count}: {found:?}"
     );
-    let course = course();
-    let wrong = all.iter().filter_map(|(page, (name, arguments))| {
-        let program = if *name == "course" { &course } else { &canopy };
-        let why = rejection(program, arguments)?;
-        Some(format!("{page}: {name} {}\n{why}", arguments.join(" ")))
-    });
-    let wrong: Vec<_> = wrong.collect();
-    assert!(
-        wrong.is_empty(),
-        "{} commands:\n{}",
-        wrong.len(),
-        wrong.join("\n")
-    );
+    let (counts, found): (Vec<usize>, Vec<Vec<String>>) = pages().iter().map(wrong).unzip();
+    let count: usize = counts.iter().sum();
+    assert!(count > 100, "only {count} commands were found");
+    assert!(found.concat().is_empty(), "{}", found.concat().join("\n"));
 }

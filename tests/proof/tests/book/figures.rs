@@ -1,8 +1,8 @@
-//! The text of the figures can be read on a phone.
+//! Every picture has a caption, and its text can be read on a phone.
 
 use std::fs;
 
-use crate::{between, chapters};
+use crate::{between, pages};
 
 /// What a page of 360 pixels leaves for a figure, and what one of the class `wide` has, which scrolls (`book.css`).
 const PHONE: f64 = 320.0;
@@ -10,31 +10,34 @@ const WIDE: f64 = 720.0;
 /// The smallest text that can be read, in pixels.
 const READABLE: f64 = 11.0;
 
-/// The number at the start of a text.
-fn number(text: &str) -> Option<f64> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    text[..end.unwrap_or(text.len())].parse().ok()
-}
-
-/// The width of an SVG's view box, and its smallest font (`font:15px …`, `font-size:13px`, `font-size="13"`), in its own unit.
-fn width_and_font(svg: &str) -> (f64, f64) {
-    let view = between(svg, "viewBox=\"", "\"").next().unwrap();
-    let width = view.split(' ').nth(2).and_then(number).unwrap();
-    let sizes = ["font:", "font-size:", "font-size=\""]
-        .into_iter()
-        .flat_map(|start| svg.split(start).skip(1));
-    (width, sizes.filter_map(number).fold(f64::INFINITY, f64::min))
+/// The smallest number after one of these texts.
+fn smallest(text: &str, before: &[&str]) -> f64 {
+    let numbers = before
+        .iter()
+        .flat_map(|before| text.split(before).skip(1))
+        .filter_map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+            rest[..end.unwrap_or(rest.len())].parse().ok()
+        });
+    numbers.fold(f64::INFINITY, f64::min)
 }
 
 #[test]
-fn text_of_figures_has_11_pixels_on_a_phone() {
-    assert_eq!(
-        width_and_font("<svg viewBox=\"8 0 464 337\"><style>m{font-size:13.5px;font:15px x}"),
-        (464.0, 13.5)
-    );
+fn pictures_have_a_caption_and_text_of_11_pixels_on_a_phone() {
     let mut seen = 0;
-    for (page, text) in chapters() {
-        for figure in text.split("<figure").skip(1) {
+    for page in pages() {
+        let pictures = page
+            .text
+            .lines()
+            .filter(|line| line.starts_with("![") || line.starts_with("<img "));
+        let captions = page.text.matches("<figcaption>").count();
+        assert_eq!(
+            pictures.count(),
+            captions,
+            "{}: a caption for each picture",
+            page.name
+        );
+        for figure in page.text.split("<figure").skip(1) {
             let place = if figure.starts_with(" class=\"wide\"") {
                 WIDE
             } else {
@@ -44,14 +47,18 @@ fn text_of_figures_has_11_pixels_on_a_phone() {
             let files = between(figure, "](", ")").chain(between(figure, "src=\"", "\""));
             for file in files.filter(|file| file.ends_with(".svg")) {
                 seen += 1;
-                let (width, font) = width_and_font(&fs::read_to_string(page.with_file_name(file)).unwrap());
+                let svg = fs::read_to_string(page.path.with_file_name(file)).unwrap();
+                let view = between(&svg, "viewBox=\"", "\"").next().unwrap();
+                let width: f64 = view.split(' ').nth(2).unwrap().parse().unwrap();
+                let font = smallest(&svg, &["font:", "font-size:", "font-size=\""]);
                 let pixels = font * (place / width).min(1.0);
-                assert!(
-                    pixels >= READABLE,
-                    "{}: {file}: {pixels:.1} pixels on a phone",
-                    page.display()
-                );
+                let fine = pixels >= READABLE && pixels.is_finite();
+                assert!(fine, "{}: {file}: {pixels:.1} pixels on a phone", page.name);
             }
+        }
+        // A question is HTML, in which Markdown is shown as it is written.
+        for question in between(&page.text, "<summary>", "</summary>") {
+            assert!(!question.contains(['`', '*', '[']), "{}: {question}", page.name);
         }
     }
     assert!(seen > 20, "only {seen} figures were found");
