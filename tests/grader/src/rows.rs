@@ -125,8 +125,9 @@ impl Case {
             let got = got.next().map_or(Fact::Items(Vec::new()), |(_, got)| got);
             if let Err(mut wrong) = self.same_fact(&said.what, got, expected) {
                 // Of numbers of another dtype, that is all that is known.
-                wrong.cause = said.cause.filter(|_| wrong.general != Some(DTYPE));
-                wrong.asked = said.asked;
+                if wrong.general != Some(DTYPE) {
+                    (wrong.cause, wrong.asked) = (said.cause, said.asked);
+                }
                 return Err(wrong);
             }
         }
