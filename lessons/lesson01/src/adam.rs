@@ -39,21 +39,22 @@ fn drawn_steps(d: &mut Draw, rates: &[f64]) -> Steps {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
     by stepped {
         first_step_has_size_lr: "w ← w − lr·m̂/(√v̂ + ε)",
-            "In the first step t is 1 for all, m̂ is g and √v̂ is |g|: each entry moves by about lr against its gradient." => |d| vec![
+            "In the first step m̂ is g and v̂ is g², entry by entry; divided by the root of v̂, each moves by about lr against its gradient." => |d| vec![
                 Steps::new(d, &ALIKE[..1], &[0.125]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.125]).parameters_only(),
-                Steps::new(d, &SHAPES, &[0.125]).gradient(0, 0, 1e4).gradient(0, 1, 1e-4).parameters_only(),
+                Steps::new(d, &SHAPES, &[0.125]).gradient(0, 0, 1e4).gradient(0, 1, 1e-2).parameters_only(),
             ];
         corrects_the_bias_of_both_means: "m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ)",
-            "Store both means, and correct each in every step with its own β and the t of that step." =>
+            "Store m and v as they are; m̂ and v̂, each by its own β and the t of the step, are for this step alone." =>
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
         stores_both_means: "stores m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
         counts_the_steps: "t counts the steps from 1",
-            "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once, correct in f64." => |d| {
+            "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once." => |d| {
             let (count, before, config) = (d.whole(2, 6), d.whole(5, 40) as u64, drawn(d));
+            // With β₂ = 0.999, 1 − β₂ᵗ in f32 would fail here, and not for its dtype.
             vec![
-                Steps::new(d, &SHAPES, &vec![0.1; count]),
+                Steps::new(d, &SHAPES, &vec![0.1; count]).config(config.clone()),
                 Steps::new(d, &ALIKE, &[0.1; 2]).config(config).begin(before, 0.25, 0.5),
             ]
         };
@@ -78,7 +79,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         steps_at_the_current_rate: "also if g or lr is 0", "Use the `lr` of this call; with 0, the means are updated all the same." =>
             |d| vec![drawn_steps(d, &[0.1, 0.0, 0.01])];
         keeps_the_dtype_of_the_means: "dtypes are as in 1.3",
-            "Do not convert a tensor of f64, or a factor, to f32." => |d| {
+            "Do not convert a tensor of f64, or a factor such as 1 − βᵗ, to f32." => |d| {
             // ε and both β are numbers of every dtype.
             let config = AdamConfig { beta1: 0.5, beta2: 0.75, eps: 0.125, ..AdamConfig::default() };
             vec![

@@ -53,15 +53,13 @@ pub fn sgd_step<const M: u8>(params: &[Var], grads: &[Tensor], lr: f64) -> Resul
             1 => (-lr, grad),
             2 => (1.0, grad),
             3 => (lr, &grad.sign()?),
-            4 => (lr, &grads[0]),
-            5 => (lr, &grad.broadcast_div(&grad.sqr()?.sum_all()?.sqrt()?)?),
-            6 => (1.0, &(grad * Tensor::new(lr as f32, &Device::Cpu)?)?),
+            4 => (lr, &grad.broadcast_div(&grad.sqr()?.sum_all()?.sqrt()?)?),
+            5 => (1.0, &(grad * Tensor::new(lr as f32, &Device::Cpu)?)?),
             _ => (lr, grad),
         };
         let new = match M {
-            7 => Some(param.as_detached_tensor().copy()?),
-            8 => Some((grad * lr)?),
-            9 => Some(((param.as_detached_tensor() - grad)? * lr)?),
+            6 => Some((grad * lr)?),
+            7 => Some(((param.as_detached_tensor() - grad)? * lr)?),
             _ => None,
         };
         if let Some(new) = new {
@@ -69,9 +67,6 @@ pub fn sgd_step<const M: u8>(params: &[Var], grads: &[Tensor], lr: f64) -> Resul
             continue;
         }
         param.set(&(param.as_detached_tensor() - (grad * lr)?)?)?;
-        if M == 10 {
-            break;
-        }
     }
     Ok(())
 }

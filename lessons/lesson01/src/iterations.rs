@@ -30,7 +30,7 @@ fn rests(d: &mut Draw, drop_last: bool) -> Vec<Input> {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
     by steps {
         counts_the_last_batch: "The last batch may be incomplete",
-            "Without `drop_last`, the rest is one more batch: divide and round up." => |d| rests(d, false);
+            "Without `drop_last`, a rest is one more batch, and no rest is none: divide and round up." => |d| rests(d, false);
         drops_only_an_incomplete_batch: "`drop_last` drops it",
             "With `drop_last`, only a batch that is not full is dropped: divide and round down." => |d| rests(d, true);
         keeps_the_only_batch: "unless it is the only one",
@@ -55,13 +55,13 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
 
 pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.6" iterations;
     1 "The only batch is dropped if it is not full; an epoch must not be empty.";
+    8 "`drop_last` is inverted.";
     2 "`drop_last` is ignored.";
     3 "The last batch is always dropped: whole-number division rounds down.";
     4 "There is one step too many if the last batch is full.";
     5 "There is a step without records.";
     6 "f32 has 24 bits, which rounds large numbers of records: divide whole numbers, with `div_ceil`.";
     7 "u32 and i32 cut off large numbers of records: compute in usize.";
-    8 "`drop_last` is inverted.";
     9 "The number of batches is rounded to the nearest; it is rounded up, or down.";
     10 "A last batch that is full is dropped as well.";
 };

@@ -23,7 +23,7 @@ fn stepped(answer: &Lesson01, steps: Steps) -> Verdict {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
     by stepped {
         first_step_is_plain_sgd: "v ← μ·v + g, then w ← w − lr·v",
-            "From a velocity of 0, the first step of each parameter, by its own velocity, is w − lr·g: v ← μ·v + g, then w ← w − lr·v." => |d| vec![
+            "From a velocity of 0, the first step of each parameter is w − lr·g, by its own g: μ multiplies the old v alone." => |d| vec![
                 Steps::new(d, &ALIKE[..1], &[0.25]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.25]).parameters_only(),
             ];

@@ -32,7 +32,7 @@ fn output(answer: &Lesson01, (x, w, bias, (name, f)): Input) -> Verdict {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.1";
     by output {
         sums_weights_times_inputs: "f(Σ wᵢ·xᵢ + b)",
-            "Multiply each input by its own weight, and add the products, starting at 0." =>
+            "Pass `activation` the products of each input and its own weight, all added from 0, and divided by nothing." =>
             |d| vec![drawn(d, 0.0, IDENTITY), (d.list(7, -3.0, 3.0), d.list(7, -3.0, 3.0), 0.0, IDENTITY)];
         adds_the_bias_once: "f(Σ wᵢ·xᵢ + b)", "Add the bias to the sum, once and as it is." => |d| {
             let bias = d.number(1.0, 2.0) as f32;

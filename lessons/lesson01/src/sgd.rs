@@ -19,7 +19,7 @@ fn stepped(answer: &Lesson01, steps: Steps) -> Verdict {
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.3";
     by stepped {
         steps_down_the_gradient: "w ← w − lr·g",
-            "Subtract lr times its own gradient from each parameter, and store that with `set`." =>
+            "Subtract lr, as it is, times its own gradient from each parameter, and store that with `set`." =>
             |d| vec![Steps::new(d, &ALIKE[..1], &[0.25]), Steps::new(d, &ALIKE, &[0.25])];
         updates_every_parameter: "any number of parameters",
             "Change each parameter, of any shape, alone; without any, there is nothing to do." => |d| vec![
@@ -48,11 +48,8 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.3" sgd_step;
     1 "The step goes along the gradient; the loss decreases in the opposite direction.";
     2 "The learning rate is left out.";
     3 "Only the sign of the gradient is used; its size matters as well.";
-    4 "All parameters use the first gradient; each has its own.";
-    5 "The gradient is scaled to length 1; its size matters as well.";
-    6 "A tensor of f32 does not combine with a parameter of another dtype or shape. A number does: `grad * lr`.";
-    7 "The variable has not changed: store the new value with `param.set(&new)`. A new `Var` is another variable.";
-    8 "The parameter is set to lr·g; subtract that from the parameter.";
-    9 "The parameter is multiplied by the learning rate as well: w − lr·g, not lr·(w − g).";
-    10 "Only the first parameter is changed; change all of them.";
+    4 "The gradient is scaled to length 1; its size matters as well.";
+    5 "A tensor of f32 does not combine with a parameter of another dtype or shape. A number does: `grad * lr`.";
+    6 "The parameter is set to lr·g; subtract that from the parameter.";
+    7 "The parameter is multiplied by the learning rate as well: w − lr·g, not lr·(w − g).";
 };

@@ -23,6 +23,13 @@ pub const DTYPES: [Kind; 5] = [
     (&[2], DType::F16),
 ];
 
+/// The dtype of a fact, and what a student reads if it differs.
+type Shown = (&'static str, Option<&'static str>);
+
+const UNCHANGED: &str = "The parameter has not changed: its step is 0, or not stored with `set`, for each. A new `Var` is another variable.";
+const LATER: &str = "Parameter 1 is right, and one like it is not: change each by its own gradient and state; lr and t are the same for all.";
+const FACTOR: &str = "Each entry moves by the right step times one factor (below 0: the wrong way). Look at the sign, and at what multiplies or divides all: lr, μ, 1 − β, 1 − βᵗ, a count.";
+
 /// Parameters, their gradients in each step, and the settings of the steps.
 pub struct Steps {
     kinds: Vec<Kind>,
@@ -140,7 +147,7 @@ impl Steps {
         self.case(settings, 0);
         let (params, state) = self.run(answer, None)?;
         let (wide, wide_state) = self.run(exact, Some(DType::F64))?;
-        let seen = |i: usize, params: &[Var], state: &AdamState, dtype: &'static str| -> Result<Facts> {
+        let seen = |i: usize, params: &[Var], state: &AdamState, (dtype, why): Shown| -> Result<Facts> {
             let mut facts = Facts::default();
             let fact = |var: &Var| -> Result<grader::Values> {
                 let mut values = values(var)?;
@@ -149,6 +156,9 @@ impl Steps {
             };
             if self.compared[1] {
                 facts = facts.values(format!("parameter {}", i + 1), fact(&params[i])?);
+                if let Some(why) = why {
+                    facts = facts.cause(why);
+                }
             }
             for (part, vars) in parts
                 .iter()
@@ -161,9 +171,10 @@ impl Steps {
         };
         for i in 0..self.kinds.len() {
             let dtype = self.kinds[i].1.as_str();
+            let why = self.why(i, &values(&params[i])?.numbers, &values(&wide[i])?.numbers);
             self.case(settings, i).same(
-                seen(i, &params, &state, params[i].dtype().as_str())?,
-                seen(i, &wide, &wide_state, dtype)?,
+                seen(i, &params, &state, (params[i].dtype().as_str(), None))?,
+                seen(i, &wide, &wide_state, (dtype, why))?,
             )?;
         }
         if self.compared != [true, true] {
@@ -172,6 +183,19 @@ impl Steps {
         let count = self.begin.0 + self.rates.len() as u64;
         let steps = if parts.len() == 2 { state.step } else { count };
         self.case(settings, 0).close("state.step", steps, count)
+    }
+
+    /// What parameter `i` has wrong, as far as its moves show that; the parameters before it are right.
+    fn why(&self, i: usize, got: &[f64], right: &[f64]) -> Option<&'static str> {
+        let moves = self.start[i].iter().zip(got.iter().zip(right));
+        let factors: Vec<f64> = moves.map(|(w, (got, right))| (got - w) / (right - w)).collect();
+        let all = |factor: f64| factors.iter().all(|f| (f - factor).abs() < 1e-3);
+        match factors[..] {
+            [_, ..] if all(0.0) && self.kinds[i].1 == DType::F32 => Some(UNCHANGED),
+            _ if i > 0 && self.kinds[i] == self.kinds[0] => Some(LATER),
+            [factor, _, ..] if self.rates.len() == 1 && all(factor) && !all(1.0) => Some(FACTOR),
+            _ => None,
+        }
     }
 
     fn run(&self, step: Step, dtype: Option<DType>) -> Result<(Vec<Var>, AdamState)> {

@@ -47,7 +47,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.7";
     }
     by result {
         adds_a_draw_to_each_coordinate: "x, y, z of the first point, then of the second",
-            "Add the first draws, as they are, to x, y, z of the first point, and so on." => |d| vec![with_zeros(d)];
+            "Add the draws, as they are, to x, y, z of the first point, then of the next, whatever the coordinate is." => |d| vec![with_zeros(d)];
         scales_the_noise_by_the_deviation: "`deviation` times a draw",
             "Multiply each draw by `deviation`, however large or small that is." => |d| {
             let [some, large] = [(0.05, 0.2), (20.0, 30.0)].map(|(low, high)| d.list(1, low, high)[0]);

@@ -49,7 +49,7 @@ fn with_nearly_equal_points(d: &mut Draw) -> Vec<Input> {
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.3";
     by maxima {
         takes_the_maximum_of_each_channel: "the maximum of each channel",
-            "Take the greatest value over all points, axis 1, of each cloud and channel; it may be below 0." => |d| {
+            "Take the greatest value over all points, axis 1, of each cloud and each channel on its own; it may be below 0." => |d| {
             let sizes = [2, d.whole(4, 5), 3];
             let numbers = distinct(d, sizes);
             // Values from −14 to 4; all of all channels below −1,000,000; and all tiny.

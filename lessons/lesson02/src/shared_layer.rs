@@ -59,7 +59,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.2";
             // As many channels out as in: a weight the wrong way round has a shape that fits.
             |d| [[2, 3, 2, 3], [2, 2, 3, 3]].map(|sizes| layer(d, sizes, 0.25, 1.0, 0.0)).to_vec();
         adds_the_bias_before_relu: "relu(w·p + b)",
-            "Add the bias of each channel to all points. Only then the ReLU turns what is below 0 into 0." => |d| vec![
+            "Add the bias of each channel to all points. Only then the ReLU turns all that is below 0 into exactly 0." => |d| vec![
                 layer(d, [2, 3, 2, 4], 0.25, 1.0, 1.0),
                 // As many points as channels: a bias along the wrong axis has a shape that fits.
                 layer(d, [2, 3, 3, 3], 0.25, 1.0, 1.0),

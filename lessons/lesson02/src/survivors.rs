@@ -45,7 +45,7 @@ fn with_zeros(d: &mut Draw, tops: [usize; 3], zeros: &[usize]) -> Values {
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
     by found {
         finds_the_maximum_of_every_channel: "that has the maximum of at least one channel",
-            "List, for each channel, the index of the point with the greatest value, and no other point." => |d| {
+            "List, for each channel, the index of the point with the greatest value, and no other point. The index may be 0." => |d| {
             // Point 0 is the least of one channel and close to the greatest of another, and survives neither.
             let mut values = with_tops(d, 5, &[1, 2, 4]);
             (values.0[0], values.0[1]) = (0.05, 0.85);

@@ -54,7 +54,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.6";
     }
     by result {
         rotates_by_any_angle: "`angle` may be negative",
-            "Take sine and cosine of `angle` as it is, negative or beyond a turn, in every quadrant." => |d| {
+            "Take sine and cosine of `angle` as it is, negative or beyond a half turn: in every quadrant, each has its own sign." => |d| {
             let (points, a, turns) = (around(d), d.number(0.3, 1.2), d.whole(3, 9) as f64 * TAU);
             let angles = [a, a + FRAC_PI_2, a + 4.0, -a, -a - 2.0, a + turns, -a - turns, 0.0];
             let turned = angles.map(|angle| (points.clone(), angle));

@@ -20,7 +20,7 @@ fn batches(answer: &Lesson03, (lengths, order, bounds, size): Input) -> Verdict 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
     by batches {
         fills_buckets_by_length: "whose bound is at least its length",
-            "A record's bucket is the count of bounds with `bound < length`; a full one is a batch, then empty." => |d| {
+            "A record's bucket is the count of bounds with `bound < length`; a full one is the next batch at once, then empty." => |d| {
             let ranges = [(1, 4), (11, 25), (5, 9), (51, 90), (26, 49), (201, 400), (91, 199), (401, 900)];
             // Short buckets are full first, so that only the choice of the bucket is tested.
             let short = ranges.map(|(low, high)| d.whole(low, high)).into();

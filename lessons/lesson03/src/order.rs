@@ -110,7 +110,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.1";
     }
     by independent {
         changes_from_epoch_to_epoch: "independent of the orders",
-            "Shuffle 0..n anew for each pair, also for epoch 0, with `Philox::new(seed, epoch)`." => |d| {
+            "Two pairs have the same order: shuffle all of 0..n for each, also in epoch 0, with both as they are: `Philox::new(seed, epoch)`." => |d| {
             let seed = d.whole(1, 99) as u64;
             let pairs = [(0, 0), (0, 1), (0, 2), (1, 0), (2, 0), (1, 1), (2, 1)];
             vec![(d.whole(15, 19), pairs.map(|(more, epoch)| (seed + more, epoch)).into())]
@@ -123,7 +123,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.1";
     }
     by equally {
         draws_every_order_equally_often: "Every order is equally likely",
-            "From the last to the second, swap position i with any of the i + 1 up to itself, by one generator." =>
+            "From the last to the second, swap position i with any of the i + 1 up to itself, by one generator. Keys to sort by need 64 bits." =>
             |d| ["epochs", "seeds"].map(|each| (d.whole(1, 1_000_000) as u64, each)).into();
     }
     by independent {

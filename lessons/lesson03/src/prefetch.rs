@@ -160,6 +160,7 @@ fn ended(state: &State) -> Facts {
         .values("calls of `take`", state.taken.len())
         .text("whether make(i) begins too early", state.early.to_string())
         .cause("Send number i after `take` has returned for i − ahead; just before the call is too early.")
+        .asked("At most `ahead` results")
         .values("calls of `make` that run at the end", running)
 }
 

@@ -36,8 +36,10 @@ fn batch(answer: &Lesson03, clouds: Vec<Cloud>) -> Verdict {
                 .values("shape of the mask", &mask.shape)
                 .values("points", points)
                 .cause("Cloud i begins at point i·longest, with its points unchanged and in order; the rest of its row is 0.")
+                .asked("A row contains")
                 .values("mask", mask)
                 .cause("The mask is 1 for the first `cloud.len()` points, whatever their coordinates are, and then 0.")
+                .asked("A row contains")
         })
     };
     case.same(facts(answer), facts(&REFERENCE))

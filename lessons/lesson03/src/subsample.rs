@@ -44,8 +44,10 @@ fn distinct(answer: &Lesson03, input: Input) -> Verdict {
         Facts::default()
             .values("number of indices", got.len())
             .values("different points", BTreeSet::from_iter(points).len())
+            .asked("each once")
             .text("whether a second call is the same", (got == again).to_string())
             .cause("Create the generator in each call, from `seed`; the order of a hash set is another one each time.")
+            .asked("the same `seed`")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -101,7 +103,7 @@ fn begins(answer: &Lesson03, input: Input) -> Verdict {
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
     by equally {
         random_draws_every_set_equally_often: "every set of n points",
-            "Random: draw each point from all that are left, independently, with `Philox::new(seed, 0)`." =>
+            "Random: draw each point from all that are left, independently, with `Philox::new(seed, 0)`, wherever it is in the list." =>
             |d| vec![d.whole(1, 1_000_000) as u64];
     }
     by voxels {
@@ -137,7 +139,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
     }
     by farthest {
         farthest_takes_the_farthest_each_time: "the greatest distance",
-            "Farthest: next is the point whose least distance to any chosen one is greatest, unrounded." => |d| {
+            "Farthest: next is the point whose least distance, of x, y and z, to any chosen one is greatest, unrounded." => |d| {
             let mut all: Vec<Input> = [(9, 5), (40, 39), (40, 1)].map(|(len, n)| cloud(d, len, Farthest(n))).into();
             for (unit, x) in [(1_024.0, 0.0), (1.0 / 8_192.0, 0.0), (1.0, 5_242_880.0)] {
                 // Distances between whole numbers are exact in every dtype, in any unit and from any origin.

@@ -71,7 +71,7 @@ fn fits(step: &StepSize, batch: u64, more: i64) -> Input {
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.6";
     by filled {
         fills_the_budget: "at most `budget` bytes",
-            "Subtract parameters, gradients, optimizer; divide by what a cloud keeps and passes; round down." => |d| {
+            "All that parameters, gradients and optimizer leave may be used: divide it by what a cloud keeps and passes, and round down." => |d| {
             let [a, b, c] = LAYERS;
             let each = [PLAIN, [2, 2, 8, 8], [1, 2, 4, 4], [2, 4, 4, 0]];
             let mut all = each.map(|each| fits(&step(d.whole(1000, 3000) as u64, each, &LAYERS), 7, 1)).to_vec();

@@ -42,6 +42,7 @@ fn chosen(answer: &Lesson04, (name, working): Input) -> Verdict {
         Facts::default()
             .text("result", text)
             .items("devices opened", opened)
+            .asked("at most once")
     };
     let (result, opened) = choose(answer);
     case.same(seen(result, opened), seen(expected, to_open))
@@ -52,7 +53,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.1";
         returns_the_cpu_without_opening_a_gpu: "never for `cpu`",
             "For `cpu`, return None and no reason, and do not call `open`." => |_| vec![("cpu", 0..4)];
         opens_the_named_device: "the same as `cuda:0`",
-            "Call `open` once with the number after `cuda:` (0 for `cuda`), and return it without a reason." =>
+            "Call `open` once with the number after `cuda:`, all its digits (0 for `cuda`), and return it without a reason." =>
             // The last two are as long as the greatest usize, and greater than a u32.
             |_| ["cuda:3", "cuda", "cuda:12", "cuda:007", "cuda:00000000000000000001", "cuda:4294967297"]
                 .map(|name| (name, 0..5_000_000_000)).to_vec();

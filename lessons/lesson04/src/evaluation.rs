@@ -53,7 +53,7 @@ fn evaluated(answer: &Lesson04, input: Input) -> Verdict {
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.3";
     by evaluated {
         returns_probabilities_of_each_cloud: "softmax of the logits",
-            "Run the network in `Pass::eval()`; divide exp of each logit by its row's sum (axis 1)." =>
+            "Run the network in `Pass::eval()`. The result is exp of each logit, less its row's maximum, divided by the row's sum (axis 1)." =>
             |_| vec![(Vanilla, DType::F32, 5), (Full, DType::F32, 5)];
         returns_f32_of_any_network_dtype: "whatever the network's dtype is",
             "Convert the logits to f32, then compute the softmax." => |_| vec![(Vanilla, DType::BF16, 4)];

@@ -36,8 +36,10 @@ fn take(answer: &Lesson04, (steps, fails): &Input) -> Facts {
         .text("whether it is the error of a step", is_own.to_string())
         .values("waits before the last step", between)
         .cause("Do not read in the loop: keep the losses, or their sum, on the device until the last step.")
+        .asked("Wait once")
         .values("waits", waits)
         .cause("Read once after the loop, and not after an error: either all losses with `read_all`, or the sum.")
+        .asked("Wait once")
 }
 
 fn compared(answer: &Lesson04, input: Input) -> Verdict {

@@ -62,8 +62,10 @@ fn resume(answer: &Lesson04, run: &Run) -> Result<Facts> {
         restored
             .items("sizes of the batches", left.iter().map(Vec::len))
             .cause("Divide the whole epoch by `batches(&order, size, true)`, and skip `saved.batch` of them.")
+            .asked("the remaining batches")
             .items("remaining batches", left)
             .cause("Look up the records in the order of `epoch_order`, by `saved.seed` and `saved.epoch`.")
+            .asked("the remaining batches")
     }))
 }
 

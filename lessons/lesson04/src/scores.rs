@@ -19,8 +19,10 @@ fn scored(answer: &Lesson04, (truth, named, classes): Input) -> Verdict {
         let s = (of.scores)(&truth, &named, classes);
         Facts::default()
             .items("rows of confusion", &s.confusion)
+            .asked("`confusion[t][p]` counts")
             .values("accuracy", s.accuracy)
             .cause("Divide the correct predictions by all clouds, in f64, not rounded; without clouds it is 0, not 0/0.")
+            .asked(if truth.is_empty() { "Without clouds" } else { "`accuracy` is" })
             .values("balanced accuracy", s.balanced_accuracy)
             .cause("Add correct/clouds of all classes that occur in `truth`, and divide by their number, if any.")
             .values("macro F1", s.macro_f1)
@@ -62,6 +64,6 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.4";
 
 pub const MISTAKES: &[Mistake<Lesson04>] = mistakes! { "4.4" scores;
     1 "Rows and columns are swapped: the true class is the row.";
-    2 "A class that does not occur counts with a recall and an F1 of 0; exclude it from both means.";
+    2 "A class that does not occur counts with a score of 0; exclude it from both means.";
     3 "0/0 is NaN: a class without clouds has neither recall nor F1; exclude it from both means.";
 };

@@ -38,7 +38,7 @@ fn searched(answer: &Lesson04, ((start, least, room), (from, other)): Input) -> 
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.8";
     by searched {
         stops_at_the_first_success: "with which `attempt` succeeds",
-            "Try `start`, then half of it, each once; return the first with which `attempt` succeeds." => |d| {
+            "Try `start`, then its half, rounded down, each once; return the first with which `attempt` succeeds." => |d| {
             let start = 2 * d.whole(10, 30) + 1;
             vec![((start, 2, start), NEVER), ((start, 2, start - 1), NEVER)]
         };
