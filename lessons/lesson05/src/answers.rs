@@ -77,7 +77,7 @@ pub fn time_device<const M: u8>(
         if matches!(M, 2 | 3) { device.wait()?; }
         work()?;
         let start = if M == 4 { device.now() } else { start };
-        if M == 1 { times.push(device.now() - start); continue; }
+        if M == 1 { times.push(device.now() - start); device.wait()?; continue; }
         device.wait()?;
         times.push(device.now() - start);
     }

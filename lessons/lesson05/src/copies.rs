@@ -12,7 +12,7 @@ fn shared(answer: &Lesson05, text: String) -> Verdict {
     let line = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect();
     let cells: Vec<Vec<String>> = lines.map(line).collect();
     let facts = |of: &Lesson05| match (of.copy_share)(&cells) {
-        Some(share) => Facts::default().values("share of copies", share),
+        Some(share) => Facts::default().values("share of copies", share + 0.0),
         None => Facts::default().text("share of copies", "None"),
     };
     case.same(facts(answer), facts(&REFERENCE))
@@ -79,9 +79,11 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             names.map(|name| format!("{text}5.0|{}|20|50.0|x|{name}\n", 1000 * d.whole(50, 90))).into()
         };
         finds_columns_by_their_names: "`Total Time (ns)`",
-            "Find each column by its name in the line of column names, not by its position." => |d| {
+            "Find each column by its name in the line with a cell `Name` or `Operation`, not a name that contains it." => |d| {
             let text = report(times(d));
-            [0, 1, 3].map(|by| turned(&text, by)).into()
+            // The name of a kernel is no column.
+            let like = format!("{text}1.0|5000|3|0.0|KERNEL|BinaryOperation<float>\n1.0|7000|3|0.0|KERNEL|Name<float>\n");
+            vec![turned(&text, 0), turned(&text, 1), turned(&text, 3), turned(&like, 0)]
         };
         skips_lines_outside_of_tables: "fewer than 3 cells ends it",
             "A line of fewer than 3 cells ends the table: nothing counts until the next column names." => |d| {
@@ -94,15 +96,17 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             vec![before + &text, text.clone() + &after, text + &short]
         };
         sums_tables_with_their_own_columns: "over all tables",
-            "Find the columns of each table again, and add up the times of all tables before you divide." => |d| {
+            "Each line with a cell `Name` or `Operation` starts a table with its own columns. Add up all, then divide." => |d| {
             // Of another size, so that the mean of two shares is not the share of all.
             let (first, second) = (times(d), times(d).map(|time| 5 * time));
             // nsys can have kernels and copies in tables of their own.
-            let two = short("Name", 97.0, first[0], "gemm")
+            let three = short("Name", 97.0, first[0], "gemm")
                 + "Processing [run.sqlite] with [cuda_gpu_mem_time_sum.py]...\n"
-                + &short("Operation", 99.0, first[3], "[CUDA memcpy Host-to-Device]");
+                + &short("Operation", 99.0, first[3], "[CUDA memcpy Host-to-Device]")
+                + &short("Name", 60.0, first[1], "max_points")
+                + &format!("40.0|{}|[CUDA memcpy Device-to-Host]\n", first[2]);
             // A line between two tables, and none.
-            vec![two, report(first) + &turned(&report(second), 0), report(first) + &turned(&table(second), 1)]
+            vec![three, report(first) + &turned(&report(second), 0), report(first) + &turned(&table(second), 1)]
         };
         skips_tables_of_sizes: "with this column",
             "Column names without `Total Time (ns)` end the table before: skip their rows, and read on." => |d| {
@@ -122,7 +126,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
                 COLUMNS.to_owned(),
                 format!("{COLUMNS}0.0|0|{n}|0.0|CUDA_KERNEL|gemm\n"),
                 format!("Total (MB)|Count|Operation\n{n}.5|{n}|[CUDA memcpy Host-to-Device]\n"),
-                format!("{COLUMNS}90.0|{n}00|3|0.0|KERNEL|BinaryOperation<float>\n10.0|55|3|0.0|OPER|[CUDA memset]\n"),
+                format!("{COLUMNS}90.0|{n}00|3|0.0|KERNEL|gemm\n10.0|55|3|0.0|OPER|[CUDA memset]\n"),
                 format!("{COLUMNS}99.0|{n}00|3|0.0|MEMORY_OPER|[CUDA memcpy Host-to-Device]\n"),
             ]
         };

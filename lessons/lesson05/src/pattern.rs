@@ -47,7 +47,7 @@ fn with_kernels<const N: usize>(kernels: [&[(usize, u64, u64)]; N]) -> Vec<Input
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
     by named {
         recognises_each_pattern: "the greatest of three sums",
-            "It is compute if kernels of any lane cover 0.8 of `wall`; otherwise the greatest sum decides." => |_| vec![
+            "It is compute if kernels of any lane cover 0.8 of `wall`, both as f64; otherwise the greatest sum decides." => |_| vec![
                 line(100, &[(Launch, 70), (Wait, 10), (Load, 12), (Other, 8)], &[(1, 1, 31)]),
                 line(100, &[(Launch, 12), (Wait, 70), (Load, 10), (Other, 8)], &[(1, 1, 41)]),
                 line(100, &[(Launch, 10), (Wait, 12), (Load, 70), (Other, 8)], &[(1, 1, 26)]),

@@ -18,17 +18,20 @@ fn roofs(answer: &Lesson05, (product, machine): Input) -> Verdict {
         Facts::default()
             .values("flops", count(roof.flops))
             .cause("Each of rows · columns results needs `inner` multiplications and additions. Multiply as f64.")
+            .asked("`flops` counts")
             .values("bytes", count(roof.bytes))
             .values("intensity", roof.intensity)
             .cause("Divide `flops` by `bytes`, both as f64, and do not round.")
             .values("attainable", roof.attainable)
             .cause("`attainable` is the lower of machine.flops and intensity · machine.bytes.")
+            .asked("the lower of the arithmetic and memory limits")
             .values("seconds · 10⁶", 1e6 * roof.seconds)
             .cause("`seconds` is flops/attainable.")
             .text("memory_bound", roof.memory_bound.to_string())
             .cause(
                 "`memory_bound` is true if intensity · machine.bytes is below machine.flops: < and not <=.",
             )
+            .asked("at the ridge")
     };
     given(format!("{product:?}, {machine:?}")).same(facts(answer), facts(&REFERENCE))
 }

@@ -48,6 +48,7 @@ fn added(answer: &Lesson05, spans: Vec<Span>) -> Verdict {
             .items("rows by name: calls, total, own", by_name)
             .items("names in order", rows.into_iter().map(|row| row.0))
             .cause("Sort the rows by self time, the greatest first, and those of equal self time by name, a before z.")
+            .asked("by descending self time")
     };
     given(shown(&spans)).same(facts(answer), facts(&REFERENCE))
 }

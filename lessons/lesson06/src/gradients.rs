@@ -99,7 +99,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.3";
     }
     by scaled::<3> {
         finds_inf_and_nan: "whether any is infinite or NaN",
-            "One number that is +inf, -inf or NaN, in any gradient, is enough; finite ones alone are not." => |_| {
+            "One number that is +inf, -inf or NaN, anywhere in any gradient, is enough; finite ones alone are not." => |_| {
             const FINE: &[f64] = &[3.0, -4.0, 5.0];
             let in_fp16 = (1.5, 8.0, vec![(vec![3.0, 1e9], vec![2], DType::F16)]);
             let all: [&[&[f64]]; 12] = [

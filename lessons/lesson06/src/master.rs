@@ -125,8 +125,8 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
 };
 
 pub const MISTAKES: &[Mistake<Lesson06>] = mistakes! { "6.5" master_step;
-    1 "The optimizer gets gradients in bf16; convert them to fp32.";
-    2 "The weights are not set after the step, or only before it: at the end, each is its rounded master.";
+    1 "The optimizer gets gradients in bf16; convert them to fp32, and do not round them.";
+    2 "The weights are those from before the step: after it, set each to `low` of its master.";
     3 "The error of the step is ignored.";
     4 "`step` is called twice: the optimizer takes two steps.";
     5 "The master is cast to the weight's dtype, and `low` is not used.";

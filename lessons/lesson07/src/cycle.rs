@@ -45,7 +45,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.2";
             "At step 0 the rate is max/first_divisor, in f64, and the momentum is this cycle's `greatest_momentum`." =>
             |d| of(d, |_| vec![0]);
         ends_at_the_final_rate: "at step total − 1",
-            "Step total − 1 is the last with a value: rate first/last_divisor, momentum `greatest_momentum`." =>
+            "At step total − 1, the last with a value, the fall is done: rate first/last_divisor, `greatest_momentum`." =>
             |d| of(d, |cycle| vec![cycle.total - 1]);
         follows_half_cosines: "(1 + cos πs)",
             "From 0 to rising·total − 1, and from there to total − 1, each value is b + (a − b)/2·(1 + cos πs)." =>

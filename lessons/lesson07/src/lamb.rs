@@ -28,7 +28,8 @@ fn config(d: &mut Draw, weight_decay: f64) -> LambConfig {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.6";
     by stepped {
         scales_the_step_by_the_norm_ratio: "(‖w‖/‖r‖)·r",
-            "The first r is g/(|g| + ε) without decay: every w loses lr·(‖w‖/‖r‖)·r. Store m and v, not m̂ and v̂." =>
+            "At t = 1, m̂ is g and v̂ is g², each with its own β, so r is g/(|g| + ε), and every w loses lr·(‖w‖/‖r‖)·r. \
+             Store m and v, not m̂ and v̂." =>
             |d| vec![(Steps::new(d, 1), config(d, 0.0))];
         corrects_the_bias_of_both_means: "v/(1−β₂ᵗ)",
             "Store both means, and correct each with its own β and this call's t, the same for all parameters." =>

@@ -48,7 +48,12 @@ fn facts(lesson: &Lesson07, look: &Look) -> Result<Vec<(usize, Facts)>> {
         let facts = Facts::of(result.as_ref(), |_| Facts::default());
         let facts = facts.values("number of calls of `loss`", seen.len());
         let what = format!("parameter {} at each call", i + 1);
-        (i, facts.values(what, Values::tensor(numbers, &rows, "f32")))
+        let facts = facts.values(what, Values::tensor(numbers, &rows, "f32"));
+        if SHAPES[i].len() < 2 {
+            let facts = facts.cause("A parameter with at most one axis does not move.");
+            return (i, facts.asked("at most one axis"));
+        }
+        (i, facts)
     };
     let losses = result.as_ref().map_or_else(|_| Vec::new(), Clone::clone);
     let count = losses.len();
@@ -56,11 +61,13 @@ fn facts(lesson: &Lesson07, look: &Look) -> Result<Vec<(usize, Facts)>> {
     let end = Facts::default()
         .text("result", ending(&result))
         .cause("Return an error only if `loss` does, and then its own.")
+        .asked("then return its error at once")
         // They are as exact as the f32 parameter.
         .values("losses", Values::tensor(losses, &[count], "f32"))
         .cause("Return the loss of each α, in their order, whatever it is.")
         .items("the numbers of all parameters afterwards", after)
-        .cause("At the end, also after an error, each parameter must have its old bits: `set` it to a copy of w.");
+        .cause("At the end, also after an error, each parameter must have its old bits: `set` it to a copy of w.")
+        .asked("bit-identical to w");
     Ok((0..SHAPES.len()).map(position).chain([(2, end)]).collect())
 }
 
@@ -84,7 +91,7 @@ fn looked(answer: &Lesson07, look: Look) -> Verdict {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
     by looked {
         normalises_each_filter: "scaled to the 2-norm",
-            "Call `loss` once, at w + α·d: each d[i] gets the 2-norm of w[i]; with at most one axis, w stays." =>
+            "Call `loss` once, at w + α·d: d[i] is multiplied by the 2-norm of w[i] and divided by its own." =>
             |d| vec![look(d, &[0.75])];
         starts_every_step_at_the_weights: "The loss at w + α·d",
             "Normalise d to the first w, once; call `loss` once for each α, in their order, at that w + α·d." =>

@@ -30,12 +30,12 @@ fn config(d: &mut Draw, weight_decay: f64) -> LarsConfig {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.5";
     by stepped {
         scales_the_step_by_the_trust_ratio: "The ratio is",
-            "Store the velocity lr·ratio·g, and subtract it; the ratio is η·‖w‖/‖g‖, or 1 with at most one axis." =>
+            "Subtract and store lr·ratio·g; the ratio is η·‖w‖/‖g‖, 2-norms of this parameter, or 1 with at most one axis." =>
             |d| vec![(Steps::new(d, 1), config(d, 0.0))];
         keeps_the_rate_in_the_velocity: "v ← μ·v + lr·ratio",
             "Store v ← μ·v + lr·ratio·g, with this call's `lr` and `momentum`; then subtract v alone from w." =>
             |d| vec![(Steps::new(d, 2), config(d, 0.0)), (Steps::new(d, 3), config(d, 0.0))];
-        includes_the_decay_in_the_ratio: "have ratio 1 and λ 0",
+        includes_the_decay_in_the_ratio: "The ratio is",
             "λ is in the ratio, as λ·‖w‖, and in lr·ratio·(g + λ·w); with at most one axis it is 0." =>
             |d| vec![(Steps::new(d, 2), config(d, 0.3))];
         has_trust_ratio_1_for_zero_norms: "or 1 if ‖w‖ or ‖g‖ is exactly 0",

@@ -25,7 +25,14 @@ fn found(answer: &Lesson07, (losses, smoothing, breaks): Input) -> Verdict {
         let facts = facts.values("losses", &found.losses);
         let facts = facts.values("rates", &found.rates);
         let facts = facts.values("rates of all steps", &asked);
-        facts.items("suggestion", found.suggestion)
+        let none = found.suggestion.is_none();
+        let facts = facts.items("suggestion", found.suggestion);
+        if none {
+            return facts
+                .cause("No smoothed loss is lower than the one before it, which is no fall: the suggestion is None.")
+                .asked("Without a fall");
+        }
+        facts
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -43,15 +50,14 @@ fn line(first: f64, by: f64, count: usize) -> Vec<f64> {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
     by found {
         tries_every_rate: "at each of `rates` in turn",
-            "Take one step at each rate, if any. Here each smoothed loss is x, in f64; none diverges or falls." =>
+            "Take one step at each rate, if any. Here β is 0, so the smoothed loss is x in each step t from 1 on: none diverges." =>
             |d| vec![plain(line(1.0, 0.1, d.whole(5, 9))), plain(Vec::new())];
-        suggests_nothing_without_a_fall: "Without a fall",
-            "If no loss is lower than the one before it, the suggestion is None." => |d| {
+        suggests_nothing_without_a_fall: "Without a fall", "" => |d| {
             let x = drawn(d, 1.0, 2.0);
             [vec![x, x, 2.5], vec![x, 2.1, 2.2, 2.3], vec![x]].map(plain).to_vec()
         };
         smooths_with_bias_correction: "m/(1−βᵗ)",
-            "m ← β·m + (1−β)·x, from m = 0; the smoothed loss is m/(1−βᵗ), t from 1. m itself is not divided." =>
+            "m ← β·m + (1−β)·x, from m = 0; the smoothed loss is m/(1−βᵗ), t from 1, in f64. m itself is not divided." =>
             |d| vec![((0..8).map(|i| drawn(d, 1.0, 1.1) + 0.2 * i as f64).collect(), drawn(d, 0.6, 0.9), 9.0)];
         suggests_a_rate_on_the_longest_fall: "⌊L/3⌋ + ⌊L/6⌋",
             "Suggest the rate at s + ⌊L/3⌋ + ⌊L/6⌋ of the first fall with the most losses, even at the end." => |d| {

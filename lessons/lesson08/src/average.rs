@@ -82,6 +82,7 @@ fn averaged(answer: &Lesson08, ranks: Input) -> Verdict {
         Facts::default()
             .items("numbers in each call of all_reduce, of all ranks", calls)
             .cause("Collect all gradients, of all dtypes, in one list, and call `all_reduce` once, on each rank.")
+            .asked("in one call of `collective.all_reduce`")
     };
     given(text(&ranks, 0)?).same(calls(&got), calls(&expected))
 }
@@ -95,7 +96,7 @@ fn fails(answer: &Lesson08, ranks: Input) -> Verdict {
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.4";
     by averaged {
         averages_over_ranks: "its mean over all ranks",
-            "Sum one list of all gradients (`flatten_all`), divide by the ranks, and cut it into their shapes." => |d| {
+            "List all numbers as `flatten_all` orders them, sum the list, divide by the ranks, and cut it into the shapes." => |d| {
             let mut all: Vec<Input> = [1, 3, 2, d.whole(4, 9)].map(|world| drawn(d, world, &FOUR)).into();
             // A long message is still one.
             all.push(drawn(d, 2, &[(&[262_147], F32)]));

@@ -62,7 +62,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
             all
         };
         rounds_up_to_a_power_of_two: "need as many steps as 8",
-            "Round log₂ p up, exactly, then double it: f32 may round it. Each step takes at least α." => |d| {
+            "Round log₂ p up, exactly, then double it: f32 and ln p / ln 2 round it. Each step takes at least α." => |d| {
             let alpha = number(d);
             let some = [6, 5, 3, 7, 9, d.whole(17, 31), d.whole(1000, 1023), 1025];
             // Where a logarithm in f32 and one as ln p / ln 2 go wrong.

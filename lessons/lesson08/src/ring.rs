@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use canopy::parallel::{Link, chunk};
 use grader::{Check, Draw, Facts, Finding, Mistake, Verdict, given, mistakes, rows};
-use kit::{broken, on_ranks};
+use kit::on_ranks;
 
 use crate::{Lesson08, REFERENCE, answers};
 
@@ -68,16 +68,37 @@ fn ring(answer: &Lesson08, ((name, half), data): Input) -> Verdict {
         Ok(sums
             .items("lengths of the messages of rank 0, 1, 2, …", lengths)
             .cause(STEPS)
+            .asked("In each of p − 1 steps")
             .items("receivers of rank 0, 1, 2, …", receivers)
-            .cause(NEIGHBOURS))
+            .cause(NEIGHBOURS)
+            .asked("In each of p − 1 steps"))
     };
     case.same(facts(answer)?, facts(&REFERENCE)?)
 }
 
-/// Of two ranks, the other one has ended.
-fn fails(answer: &Lesson08, (name, half): Half) -> Verdict {
-    let case = given(format!("{name}, rank 0 of 2; link.receive returns an error"));
-    let result = half(answer, &broken(), vec![1.0; 8]);
+/// The function of a link that fails, on rank 0 of 2.
+struct Failing(&'static str);
+
+impl Link for Failing {
+    fn rank(&self) -> usize {
+        0
+    }
+    fn world_size(&self) -> usize {
+        2
+    }
+    fn send(&self, _to: usize, _data: &[f32]) -> Result<()> {
+        ensure!(self.0 != "send", "rank 1 has ended");
+        Ok(())
+    }
+    fn receive(&self, _from: usize, _into: &mut [f32]) -> Result<()> {
+        ensure!(self.0 != "receive", "rank 1 has ended");
+        Ok(())
+    }
+}
+
+fn fails(answer: &Lesson08, ((name, half), function): (Half, &'static str)) -> Verdict {
+    let case = given(format!("{name}, rank 0 of 2; link.{function} returns an error"));
+    let result = half(answer, &Failing(function), vec![1.0; 8]);
     case.require("result", result.is_err(), "Ok, expected the error")
 }
 
@@ -91,7 +112,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
     by ring {
         reduces_each_chunk_at_its_owner: "the sum of that chunk over all ranks",
             "In p − 1 steps, rank r sends chunk r − 1, then what arrived last, with its own numbers added. Count \
-             modulo p, and add p before you subtract." => |d| even(d, &[SCATTER]);
+             modulo p, add p before you subtract, and send before you receive." => |d| even(d, &[SCATTER]);
         gathers_all_chunks: "ends with all of `data` complete",
             "In p − 1 steps, rank r sends chunk r, then what arrived last, and copies what arrives. Count modulo p, \
              add p before you subtract, and send before you receive." => |d| even(d, &[GATHER]);
@@ -106,7 +127,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
     }
     by fails {
         passes_on_errors: "error of the link", "Return each error of the link, with `?`; do not unwrap it." =>
-            |_| vec![SCATTER, GATHER];
+            |_| vec![(SCATTER, "receive"), (GATHER, "receive"), (SCATTER, "send"), (GATHER, "send")];
     }
 };
 
