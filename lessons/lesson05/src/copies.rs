@@ -79,7 +79,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             names.map(|name| format!("{text}5.0|{}|20|50.0|x|{name}\n", 1000 * d.whole(50, 90))).into()
         };
         finds_columns_by_their_names: "`Total Time (ns)`",
-            "Find each column by its name in the line with a cell `Name` or `Operation`, not a name that contains it." => |d| {
+            "In a line with a cell that is `Name` or `Operation` itself, find each column by its name, not by position." => |d| {
             let text = report(times(d));
             // The name of a kernel is no column.
             let like = format!("{text}1.0|5000|3|0.0|KERNEL|BinaryOperation<float>\n1.0|7000|3|0.0|KERNEL|Name<float>\n");

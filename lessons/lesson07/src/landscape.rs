@@ -91,7 +91,8 @@ fn looked(answer: &Lesson07, look: Look) -> Verdict {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
     by looked {
         normalises_each_filter: "scaled to the 2-norm",
-            "Call `loss` once, at w + α·d: d[i] is multiplied by the 2-norm of w[i] and divided by its own." =>
+            "Call `loss` once, at w + α·d. With two axes or more, each d[i] is multiplied by the 2-norm of w[i] and divided \
+             by its own." =>
             |d| vec![look(d, &[0.75])];
         starts_every_step_at_the_weights: "The loss at w + α·d",
             "Normalise d to the first w, once; call `loss` once for each α, in their order, at that w + α·d." =>

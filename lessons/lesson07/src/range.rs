@@ -50,7 +50,7 @@ fn line(first: f64, by: f64, count: usize) -> Vec<f64> {
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
     by found {
         tries_every_rate: "at each of `rates` in turn",
-            "Take one step at each rate, if any. Here β is 0, so the smoothed loss is x in each step t from 1 on: none diverges." =>
+            "Take one step at each rate, if any. Here β is 0: from t = 1 on, each smoothed loss is x, in f64; none diverges." =>
             |d| vec![plain(line(1.0, 0.1, d.whole(5, 9))), plain(Vec::new())];
         suggests_nothing_without_a_fall: "Without a fall", "" => |d| {
             let x = drawn(d, 1.0, 2.0);
