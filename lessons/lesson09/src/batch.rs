@@ -35,6 +35,7 @@ fn settled(answer: &Lesson09, (sizes, ranks): Input) -> Verdict {
             .text("result", result.map_or("an error".to_owned(), |sizes| format!("{sizes:?}")))
             .items("given numbers that the error contains", named)
             .cause("A user must see what does not agree: the error contains each given size and the number of ranks.")
+            .asked("The last two errors contain")
     };
     let text = format!("{wanted:?}, ranks: {ranks}");
     given(text).same(facts(answer), facts(&REFERENCE))

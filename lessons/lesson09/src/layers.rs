@@ -30,6 +30,8 @@ fn drawn(d: &mut Draw, backward: bool, world: usize, sizes: &[usize]) -> Pass {
 }
 
 impl OnRanks for Pass {
+    const CALLS: &'static str = "gathered";
+
     fn world(&self) -> usize {
         self.gradients_by_rank.len()
     }
@@ -61,15 +63,19 @@ impl OnRanks for Pass {
             .values("all parameters that work got", &gathered)
             .items("length of each layer's result", means.iter().map(Vec::len))
             .cause(at)
+            .asked("in the order of `layers`")
             .values("all gradients", &means.concat())
             .cause(at)
+            .asked("reduced at once")
             .values("numbers in buffers during each call of work", &live)
             .cause(one)
+            .asked("released")
             .values(
                 "numbers in buffers at most, and after the pass",
                 &vec![memory.peak(), memory.live()],
             )
-            .cause(one))
+            .cause(one)
+            .asked("released"))
     }
 }
 
@@ -88,7 +94,7 @@ fn models(d: &mut Draw, backward: bool) -> Vec<Pass> {
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
     by results {
         forward_uses_each_layer_in_order: "from the first to the last",
-            "For each layer, also an empty one, from the first on: gather its parameters into the buffer, then call `work` with both." =>
+            "For each layer, also an empty one, from the first on: gather it into `memory.buffer(layer.length)`, then call `work` with index and buffer." =>
             |d| models(d, FORWARD);
         backward_runs_from_the_last_layer: "from the last to the first",
             "For each layer, also an empty one, from the last on: gather its parameters again, then call `work` with its own index." =>

@@ -12,6 +12,9 @@ use crate::{Lesson09, REFERENCE};
 
 /// An input on ranks, whose fields are shown to the student.
 pub trait OnRanks: Clone + Debug + Send + Sync + 'static {
+    /// Words of the contract that say which collectives are called.
+    const CALLS: &'static str;
+
     fn world(&self) -> usize;
 
     /// What `answer` does on a rank. The call `fails` returns an error.
@@ -44,7 +47,9 @@ pub fn results<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
     let got = ran(answer, &input);
     got.all_well(&text(0, &input))?;
     let [got, expected] = [got, ran(&REFERENCE, &input)].map(|ran| {
-        let calls: Vec<Facts> = (0..input.world()).map(|rank| calls_of(&ran, rank)).collect();
+        let calls: Vec<Facts> = (0..input.world())
+            .map(|rank| calls_of(&ran, rank, I::CALLS))
+            .collect();
         ran.ranks.into_iter().flatten().zip(calls)
     });
     for (rank, ((got, calls), (expected, right))) in got.zip(expected).enumerate() {
@@ -57,7 +62,7 @@ pub fn results<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
 }
 
 /// The collectives that a rank called, and the messages that it sent. A rank alone may call them or not.
-fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
+fn calls_of<T>(ran: &Ran<T>, rank: usize, asked: &'static str) -> Facts {
     if ran.ranks.len() == 1 {
         return Facts::default();
     }
@@ -70,16 +75,18 @@ fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
     let calls = own.map(|call| (call.operation, length(call)));
     // A barrier, a broadcast and a single message are no calls of these.
     let sent = ran.sent.iter().filter(|sent| sent.from == rank).count();
-    let cause = "Make the calls that the comment lists, once each, and send nothing else.";
+    let cause = "Make the calls that the comment lists, in this order, once each, also with an empty list; send nothing else.";
     Facts::default()
         .items("collective calls", calls)
         .cause(cause)
+        .asked(asked)
         .items("messages sent", [sent])
         .cause(cause)
+        .asked(asked)
 }
 
 /// Tests that rank 0 returns an error if a call does: on one rank `fails`; on two a collective, because rank 1 is missing,
-/// or because it has ended with the error of its own call `fails`.
+/// or because it has ended with the error of its own call `fails`. After the error, rank 0 calls no collective.
 pub fn errors<I: OnRanks>(answer: &Lesson09, (input, fails): (I, &'static str)) -> Verdict {
     let (answer, last) = (*answer, input.world() - 1);
     let why = if fails.is_empty() {
@@ -88,14 +95,23 @@ pub fn errors<I: OnRanks>(answer: &Lesson09, (input, fails): (I, &'static str)) 
         format!("{fails} returns an error on rank {last}")
     };
     let case = given(format!("{why}, {}", text(0, &input)));
-    let is_error = if fails.is_empty() {
-        input.run(&answer, &broken(), fails).is_err()
-    } else {
-        let ran = on_ranks(input.world(), move |end| {
-            let answer = if end.rank() == 0 { &answer } else { &REFERENCE };
-            input.run(answer, end, if end.rank() == last { fails } else { "" })
-        });
-        matches!(ran.ranks[0], Err(Failed::Message(_) | Failed::Error(_)))
-    };
-    case.require("result", is_error, "no error")
+    if fails.is_empty() {
+        // On this thread, where the panic of a stub is noticed.
+        case.require("result", input.run(&answer, &broken(), "").is_err(), "no error")?;
+    }
+    let ran = on_ranks(input.world(), move |end| {
+        if end.rank() != last {
+            return input.run(&answer, end, "");
+        }
+        well(fails, "")?;
+        input.run(if last == 0 { &answer } else { &REFERENCE }, end, fails)
+    });
+    let is_error = matches!(ran.ranks[0], Err(Failed::Message(_) | Failed::Error(_)));
+    case.require("result", is_error, "no error")?;
+    let goes_on = ran.calls.iter().any(|call| call.rank == 0 && call.after_error);
+    case.require(
+        "collective calls after one that returned an error",
+        !goes_on,
+        "a call",
+    )
 }

@@ -10,10 +10,11 @@ type Input = (Vec<usize>, usize, usize);
 fn parts(answer: &Lesson09, (sizes, rank, world): Input) -> Verdict {
     let facts = |answer: &Lesson09| {
         let parts = (answer.slices_of_rank)(&sizes, rank, world);
-        Facts::default().items(
-            "parts, each a parameter and its range",
-            parts.into_iter().map(|s| (s.param, s.range)),
-        )
+        Facts::default()
+            .items("ranges of the parts", parts.iter().map(|s| &s.range))
+            .items("parameters of the parts", parts.iter().map(|s| s.param))
+            .cause("`param` is an index among all parameters, also those without a part and those without elements.")
+            .asked("one part for each parameter")
     };
     given(format!("sizes {sizes:?}, rank {rank} of {world}")).same(facts(answer), facts(&REFERENCE))
 }
@@ -36,7 +37,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.1";
             vec![(vec![each, 1, 2, each], 0, 1), (all.clone(), 0, 2), (all, 1, 2)]
         };
         leaves_out_empty_parts: "No part is empty",
-            "Leave out a part without elements, and go on with the next parameter; `param` counts all parameters." =>
+            "A parameter without elements has no part and does not move the positions of the next ones; go on after it." =>
             // In the last, an answer with one part is another than one that ends at the empty parameter.
             |_| {
             let odd = vec![0, 4, 0, 4, 0];

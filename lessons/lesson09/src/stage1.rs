@@ -23,6 +23,8 @@ fn steps(d: &mut Draw, (world, length): (usize, usize), count: usize) -> Momentu
 }
 
 impl OnRanks for MomentumSteps {
+    const CALLS: &'static str = "one `collective.all_reduce`";
+
     fn world(&self) -> usize {
         self.gradients_by_rank.len()
     }
@@ -47,7 +49,8 @@ impl OnRanks for MomentumSteps {
         Ok(Facts::default()
             .items("number of parameters in each call of update", lengths)
             .values("params", &params)
-            .values("gradients", &gradients))
+            .values("gradients", &gradients)
+            .cause("`params` are right, but `gradients` must also become the mean: all of it, not only the own chunk."))
     }
 }
 

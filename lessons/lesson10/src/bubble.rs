@@ -55,12 +55,12 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
     }
     by held {
         counts_the_most_at_one_time: "at one time",
-            "Count up at a forward pass and down at a backward pass, and return the greatest count." => |d| {
+            "Begin with 0, count up at a forward pass and down at a backward pass, and look for the greatest count after every pass." => |d| {
             let (warm_up, m) = (d.whole(2, 4), d.whole(3, 6));
             vec![order(0, 4), order(warm_up, warm_up + 3), order(m, m)]
         };
         counts_any_order: "belong to any schedule",
-            "The greatest count may be anywhere, and the numbers of the micro-batches do not matter." =>
+            "The greatest count may be anywhere; a backward pass takes off one, not all, and the numbers of the micro-batches do not matter." =>
             |_| vec![passes(&[8, 6, 10, -10, -6, -8, 9, -9]), passes(&[1, -1, 2, 3, -3, 4, 5, -5, -4, -2])];
         counts_what_is_left: "lack backward passes at the end",
             "Compare the count after each pass: an order may end with a forward pass." =>

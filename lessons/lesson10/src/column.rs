@@ -76,7 +76,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.1";
 };
 
 pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.1" [column_parallel, column_parallel_backward];
-    1 "The weight is not transposed: W has a row for each output, so the product is x·Wᵀ.";
+    1 "The shapes do not fit: W has a row for each output, so the product is x·Wᵀ, and `broadcast_add` adds the bias to each row.";
     2 "The bias is left out.";
     3 "The gradient of x is not summed: every rank has read all of x, so each knows only a part.";
     4 "The gradient of x is averaged over the ranks; it is the sum.";

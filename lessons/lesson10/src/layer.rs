@@ -85,9 +85,11 @@ impl Layer {
                 format!("gradient of rank {rank}'s weight"),
                 values(&grads.weight)?,
             )
-            .cause("The gradient of the weight is grad_yᵀ·x, of this rank alone.")
+            .cause("The gradient of the weight is grad_yᵀ·x of this rank alone: a sum over the rows, as it is.")
+            .asked("Returns the gradients of")
             .values(format!("gradient of rank {rank}'s bias"), values(&grads.bias)?)
-            .cause("The gradient of the bias is the sum of this rank's grad_y over the rows."))
+            .cause("The gradient of the bias, `[outputs]`, is the sum of this rank's grad_y over the rows, as it is.")
+            .asked("Returns the gradients of"))
     }
 
     /// Tests that each rank called one all-reduce of `numbers` numbers, and sent nothing else: a ring sends 2(p − 1) messages.

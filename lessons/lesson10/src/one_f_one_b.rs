@@ -18,10 +18,13 @@ fn order(answer: &Lesson10, shape: Shape) -> Verdict {
             .text("F and B from the beginning to the first turn", part(0, warm_up + 1))
             .text("F and B after the warm-up", part(warm_up, turns))
             .cause("After the warm-up, one forward and one backward pass take turns until no forward pass is left.")
+            .asked("in turns")
             .text("F and B at the end", part(turns, usize::MAX))
             .cause("At the end come the backward passes that are left, as many as the warm-up had forward passes.")
+            .asked("The remaining backward passes")
             .items("passes", order)
             .cause("Both kinds of passes count up: 0, 1, 2, …, each once.")
+            .asked("in ascending order")
     });
     case.same(got, expected)
 }
@@ -47,7 +50,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.4";
 pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.4" one_f_one_b_order;
     1 "All forward passes come first: that is GPipe's order.";
     2 "There is no warm-up: each backward pass follows its forward pass, and the stages wait for each other.";
-    3 "The warm-up is too long: one forward pass for each stage that follows is enough, and this stage is not one of them.";
+    3 "The warm-up is too long: it has one forward pass for each stage that follows this one, and no more.";
     4 "The warm-up counts the stages before this one; it is for those that follow.";
     5 "With few micro-batches the warm-up goes on beyond the last one: limit it to `micro_batches`.";
     6 "The backward passes that are left at the end are missing.";

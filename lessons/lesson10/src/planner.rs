@@ -64,17 +64,22 @@ fn facts(c: Choice) -> Facts {
         .text("candidate", candidate)
         .values("data", c.data)
         .cause("`data` is the number of all ranks divided by `tensor` · `pipeline`.")
+        .asked("`data` is the number of ranks")
         .values("micro_batch", c.micro_batch)
         .cause("Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1.")
+        .asked("Without a pipeline, it is")
         .values("micro_batches", c.micro_batches)
         .cause("The share is `batch` / `data`, and `micro_batches` is the share / `micro_batch`, both rounded up.")
+        .asked("`micro_batches` is the share")
         .values("bytes", c.bytes)
         .cause(
             "The three numbers of `bytes_per_rank` for parameters / parts, and activations / parts of each sample kept, both \
              rounded up. A pipeline keeps min(`pipeline`, `micro_batches`) samples.",
         )
+        .asked("`bytes` is the sum of")
         .text("fits", c.fits.to_string())
         .cause("`fits` is whether `bytes` is at most the memory of a rank.")
+        .asked("`fits` is whether")
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
@@ -84,7 +89,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             sizes.map(|(nodes, ranks)| (work(100), machine(nodes, ranks, 1_000_000))).into()
         };
         chooses_the_largest_micro_batch: "the largest that fits",
-            "Without a pipeline, as many samples as fit beside the model, at least 1 and at most the share of the batch." => |d| {
+            "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
             let work = work(100 + d.whole(0, 20) as u64);
             [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| cases(work, size, |c| c.stage == Zero0 && c.tensor == 1)).collect()
         };
@@ -92,8 +97,8 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             "Next come `Zero1` and `Zero2`; the model is the sum of `bytes_per_rank`. If it exceeds the memory, `micro_batch` is 1." =>
             |_| [(1, 4), (2, 4), (3, 2)].iter().flat_map(|&size| cases(work(100), size, |c| [Zero1, Zero2].contains(&c.stage))).collect();
         splits_layers_inside_a_node_then_over_nodes: "each divisor of `ranks_per_node`",
-            "Another candidate is the first that fits: compare the list (each divisor of `ranks_per_node`, then of `nodes`) and what each \
-             keeps." => |d| {
+            "Another candidate is the first that fits: compare the list (each divisor of `ranks_per_node`; then of `nodes`, with `tensor` = \
+             `ranks_per_node`) and what each keeps: parameters / parts, and activations / parts for a sample." => |d| {
             // The divisors of 12 and 6 are not all powers of two; 8 divides the ranks of 12 × 4, but not the nodes.
             let sizes = [(2, 12), (4, 6), (6, 4), (12, 4), (9, 1), (7, 2)];
             let batch = d.whole(30, 90) as u64;

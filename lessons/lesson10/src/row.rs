@@ -59,7 +59,7 @@ fn gradients(answer: &Lesson10, layer: Layer) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
     by outputs {
-        sums_the_outputs_and_adds_the_bias_once: "Each output contains `bias`",
+        sums_the_outputs_and_adds_the_bias_once: "of a linear layer x·Wᵀ + b",
             "Multiply this rank's columns of x and W, sum the products over the ranks by one call that all of them make, and then add \
              the whole bias." => |d| layers(d, false);
     }
@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
 pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.2" [row_parallel, row_parallel_backward];
     1 "The parts are not summed: each rank has the products of its own inputs only.";
     2 "The sum is divided by the number of ranks; it is not a mean.";
-    3 "Every rank adds the bias before the sum, so that it is in it p times.";
+    3 "The sum over the ranks contains the bias p times: add it once, after the sum.";
     4 "The bias is left out.";
     5 "Only rank 0 adds the bias, after the sum: the other ranks have outputs without it.";
     6 "Only rank 0 calls the all-reduce: all ranks must make the same calls, or it waits in vain.";

@@ -25,7 +25,7 @@ fn pits(d: &mut Draw, count: usize) -> Vec<f64> {
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.6";
     by shares {
         returns_shares: "the share of `pits`",
-            "Divide the number of PITs u with (1 − c)/2 ≤ u ≤ (1 + c)/2 by the number of all, as floats." => |_| {
+            "Divide the number of PITs u with (1 − c)/2 ≤ u ≤ (1 + c)/2 by the number of all, in f64." => |_| {
             let lists = [
                 vec![0.5], vec![0.02], vec![0.4, 0.6, 0.01, 0.99, 0.45, 0.55], vec![0.5, 0.02, 0.5, 0.5, 0.6, 0.6],
             ];
@@ -49,7 +49,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.6";
         returns_a_share_for_each_level: "for each level c of `levels`, in their order",
             "Return one share for each level, in the order of `levels`: without levels, an empty list." => |d| {
             let twenty = (1..20).map(|i| f64::from(i) / 20.0).collect();
-            let lists = [vec![0.9, 0.1, 0.5, 0.1, 0.7], vec![], vec![0.6], twenty];
+            let lists = [vec![0.9, 0.1, 0.1, 0.5, 0.7], vec![], vec![0.6], twenty];
             lists.map(|levels| (pits(d, 24), levels)).to_vec()
         };
     }

@@ -22,13 +22,13 @@ fn scores(answer: &Lesson12, (bins, targets): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
     by scores {
-        accepts_targets_on_edges: "H(x) is 0 below `target` and 1 from it on",
-            "The score is the sum of w·(a² + a·b + b²)/3 over all bins, with a − 1 and b − 1 above the target." => |d| {
+        accepts_targets_on_edges: "∫ (F(x) − H(x))² dx over all x",
+            "The score is the sum of w·(a² + a·b + b²)/3 over all bins, with a − 1 and b − 1 above the target. Nothing else is done with it." => |d| {
             let bins = drawn(d, 4);
             bins.0.iter().map(|&edge| (bins.clone(), vec![edge])).collect()
         };
         splits_the_bin_of_the_target: "∫ (F(x) − H(x))² dx over all x",
-            "Split the bin of the target at the target: F² below it, (F − 1)² above it." => |d| {
+            "Split the bin of the target at the target: F² below it, (F − 1)² above it; between the edges, F is a straight line." => |d| {
             (0..3).map(|_| {
                 let (bins, parts) = (drawn(d, 3), [0.25, 0.75, d.number(0.02, 0.1), d.number(0.9, 0.98)]);
                 let targets = parts.map(|part| bins.0[1] + part * (bins.0[2] - bins.0[1]));

@@ -52,7 +52,8 @@ fn sums(answer: &Lesson12, input: Input) -> Verdict {
         let gradient = (lesson.embedding_gradient)(ids, grad)?;
         Ok(Facts::default()
             .values("rows", &gradient.rows)
-            .cause("`rows` has the different ids, and no others: sort a copy of `ids`, then `dedup` it.")
+            .cause("`rows` has the different ids, ascending, and no others: sort a copy of `ids`, then `dedup` it.")
+            .asked("`rows` contains each id once")
             .values("values", values(&gradient.values)?))
     })
 }

@@ -26,7 +26,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
                 .map(|(logit, log_std, distance)| named(&[&[logit], &[mean], &[log_std], &[mean + distance]])).to_vec()
         };
         sums_the_densities_of_the_components: "−ln Σⱼ wⱼ·N(y; μⱼ, σⱼ)",
-            "Add wⱼ·N(y; μⱼ, σⱼ) of all components first, then take the logarithm. Equal logits have weights 1/k." =>
+            "Equal logits of a row have weights 1/k: the loss is −ln of the mean of the k densities." =>
             |d| [2, 3, 2].map(|k| with_logits(drawn(d, 1, k), |_| 0.0)).to_vec();
         weights_components_by_the_softmax: "w is the softmax of the row's `logits`",
             "ln w is the logit minus the log-sum-exp of the row's logits. Add no small number." => |d| {

@@ -64,7 +64,7 @@ pub fn bin_of(edges: &[f64], value: f64) -> usize {
 ///
 /// The quantile q is the smallest v within the edges for which the probability of all values up to v is at least q. If
 /// there is no such v, the quantile is the upper edge of the last bin whose probability is not 0. `lower` and `upper`
-/// are the quantiles (1 ∓ `coverage`)/2.
+/// are the quantiles (1 ∓ `coverage`)/2, and `coverage` is below 1.
 pub fn summarise(edges: &[f64], probabilities: &[f64], coverage: f64) -> Summary {
     todo!("12.5: the centres for the mean, the cumulated probabilities for the rest")
 }

@@ -53,6 +53,7 @@ fn numbers(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
         let number = |x: f64| Values::tensor(vec![x], &[], dtype);
         Facts::default()
             .values("median", number(summary.median))
+            .asked("The quantile q is the smallest v")
             .values("lower", number(summary.lower))
             .values("upper", number(summary.upper))
             .values("mean", number(summary.mean))
@@ -70,7 +71,8 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
     }
     by numbers {
         interpolates_within_the_bin_of_a_quantile: "`lower` and `upper` are the quantiles",
-            "Quantile q, ½ or (1 ∓ coverage)/2, is (q − sum before)/p of the width into the bin where the sum reaches q." => |d| {
+            "`lower`, `median`, `upper` are the quantiles (1 − coverage)/2, ½, (1 + coverage)/2. Quantile q is (q − sum before)/p of the width \
+             into the bin where the sum reaches q." => |d| {
             let mut all = vec![((vec![0.0, 2.0, 3.0, 7.0], vec![0.25, 0.375, 0.375]), 0.5)];
             // The median in the first and in the last bin.
             all.extend([[0.75, 0.125, 0.125], [0.125, 0.125, 0.75]].map(|p| (with(d, &p), 0.5)));

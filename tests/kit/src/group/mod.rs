@@ -59,6 +59,8 @@ pub struct Call {
     pub operation: Operation,
     /// The length of the whole list.
     pub numbers: usize,
+    /// Whether a message of this rank had failed before.
+    pub after_error: bool,
 }
 
 #[derive(Default)]
@@ -101,10 +103,13 @@ impl End {
     }
 
     fn called(&self, operation: Operation, numbers: usize) {
-        self.net.lock().calls.push(Call {
+        let mut state = self.net.lock();
+        let after_error = state.errors.contains_key(&self.rank);
+        state.calls.push(Call {
             rank: self.rank,
             operation,
             numbers,
+            after_error,
         });
     }
 
