@@ -58,8 +58,6 @@ impl Training {
 }
 
 impl OnRanks for Training {
-    const CALLS: &'static str = "by one all-reduce";
-
     fn world(&self) -> usize {
         self.gradients_by_rank.len()
     }

@@ -13,8 +13,6 @@ fn drawn(d: &mut Draw, world: usize, length: usize) -> GradientsByRank {
 }
 
 impl OnRanks for GradientsByRank {
-    const CALLS: &'static str = "Calls `collective.reduce_scatter` once";
-
     fn world(&self) -> usize {
         self.0.len()
     }

@@ -30,8 +30,6 @@ fn drawn(d: &mut Draw, backward: bool, world: usize, sizes: &[usize]) -> Pass {
 }
 
 impl OnRanks for Pass {
-    const CALLS: &'static str = "gathered";
-
     fn world(&self) -> usize {
         self.gradients_by_rank.len()
     }

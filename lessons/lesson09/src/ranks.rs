@@ -12,9 +12,6 @@ use crate::{Lesson09, REFERENCE};
 
 /// An input on ranks, whose fields are shown to the student.
 pub trait OnRanks: Clone + Debug + Send + Sync + 'static {
-    /// Words of the contract that say which collectives are called.
-    const CALLS: &'static str;
-
     fn world(&self) -> usize;
 
     /// What `answer` does on a rank. The call `fails` returns an error.
@@ -47,9 +44,7 @@ pub fn results<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
     let got = ran(answer, &input);
     got.all_well(&text(0, &input))?;
     let [got, expected] = [got, ran(&REFERENCE, &input)].map(|ran| {
-        let calls: Vec<Facts> = (0..input.world())
-            .map(|rank| calls_of(&ran, rank, I::CALLS))
-            .collect();
+        let calls: Vec<Facts> = (0..input.world()).map(|rank| calls_of(&ran, rank)).collect();
         ran.ranks.into_iter().flatten().zip(calls)
     });
     for (rank, ((got, calls), (expected, right))) in got.zip(expected).enumerate() {
@@ -62,7 +57,7 @@ pub fn results<I: OnRanks>(answer: &Lesson09, input: I) -> Verdict {
 }
 
 /// The collectives that a rank called, and the messages that it sent. A rank alone may call them or not.
-fn calls_of<T>(ran: &Ran<T>, rank: usize, asked: &'static str) -> Facts {
+fn calls_of<T>(ran: &Ran<T>, rank: usize) -> Facts {
     if ran.ranks.len() == 1 {
         return Facts::default();
     }
@@ -79,10 +74,8 @@ fn calls_of<T>(ran: &Ran<T>, rank: usize, asked: &'static str) -> Facts {
     Facts::default()
         .items("collective calls", calls)
         .cause(cause)
-        .asked(asked)
         .items("messages sent", [sent])
         .cause(cause)
-        .asked(asked)
 }
 
 /// Tests that rank 0 returns an error if a call does: on one rank `fails`; on two a collective, because rank 1 is missing,
@@ -109,9 +102,5 @@ pub fn errors<I: OnRanks>(answer: &Lesson09, (input, fails): (I, &'static str)) 
     let is_error = matches!(ran.ranks[0], Err(Failed::Message(_) | Failed::Error(_)));
     case.require("result", is_error, "no error")?;
     let goes_on = ran.calls.iter().any(|call| call.rank == 0 && call.after_error);
-    case.require(
-        "collective calls after one that returned an error",
-        !goes_on,
-        "a call",
-    )
+    case.require("collective calls after an error", !goes_on, "a call")
 }

@@ -23,8 +23,6 @@ fn steps(d: &mut Draw, (world, length): (usize, usize), count: usize) -> Momentu
 }
 
 impl OnRanks for MomentumSteps {
-    const CALLS: &'static str = "one `collective.all_reduce`";
-
     fn world(&self) -> usize {
         self.gradients_by_rank.len()
     }
