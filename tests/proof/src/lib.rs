@@ -20,7 +20,8 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     // Cargo's `target` is next to a manifest; a module may have this name as well.
     let kept = entries.filter_entry(|entry| {
         let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
-        !hidden && !(entry.file_name() == "target" && entry.path().with_file_name("Cargo.toml").is_file())
+        let built = entry.file_name() == "target" && entry.path().with_file_name("Cargo.toml").is_file();
+        !hidden && !built
     });
     let files = kept.flatten().filter(|entry| !entry.file_type().is_dir());
     files.map(walkdir::DirEntry::into_path).collect()

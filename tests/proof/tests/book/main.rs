@@ -121,7 +121,7 @@ fn own_data(language: &str) -> String {
 /// The inventory of a record. A field that canopy would ignore is an error.
 fn inventory(record: &Value) -> Inventory {
     let inventory: Inventory = serde_json::from_value(record["inventory"].clone()).unwrap();
-    let known = serde_json::to_value(&inventory).unwrap();
+    let known = serde_json::to_value(inventory).unwrap();
     assert_eq!(
         known.as_object().unwrap().len(),
         record["inventory"].as_object().unwrap().len()
