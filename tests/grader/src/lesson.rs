@@ -85,10 +85,7 @@ impl<C> Lesson<C> {
     }
 
     /// The checks of one exercise.
-    pub(crate) fn checks_of<'a>(
-        &self,
-        exercise: &'a str,
-    ) -> impl Iterator<Item = &'static Check<C>> + use<'a, C> {
+    pub fn checks_of<'a>(&self, exercise: &'a str) -> impl Iterator<Item = &'static Check<C>> + use<'a, C> {
         self.checks().filter(move |c| c.exercise == exercise)
     }
 

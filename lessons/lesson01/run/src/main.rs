@@ -18,7 +18,7 @@ use canopy::{
     report::svg::{LinePlot, Mark, Series},
 };
 use descent::{ARRIVED, Descent, GOAL, START, STEPS, contours, descend};
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, json, left, scientific},
 };
@@ -39,7 +39,7 @@ struct Method {
 }
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson01, report: &mut Report) -> Result<()> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use canopy::{loader::random_sample, train::metrics::argmax};
 use canopy_data::Philox;
-use grader::table::{Table, json, left, percent, scientific};
+use kit::table::{Table, json, left, percent, scientific};
 use lesson02::Lesson02;
 
 use crate::{

@@ -21,7 +21,7 @@ use canopy::{
     train::{Config, short::Forest},
 };
 use changes::Baseline;
-use grader::experiment::Report;
+use kit::experiment::Report;
 use lesson02::{LESSON, Lesson02};
 use net::Net;
 use train::{Cloud, POINTS, Tree, batch, trees};
@@ -30,7 +30,7 @@ use train::{Cloud, POINTS, Tree, batch, trees};
 const TRIED: usize = 70;
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson02, report: &mut Report) -> Result<()> {

@@ -17,11 +17,11 @@ use canopy::train::{
     short::{self, Forest},
 };
 use experiment::{files, leakage, padding, waiting};
-use grader::experiment::Report;
+use kit::experiment::Report;
 use lesson03::{LESSON, Lesson03};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson03, report: &mut Report) -> Result<()> {

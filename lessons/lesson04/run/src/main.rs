@@ -14,7 +14,7 @@ use std::{alloc::System, process::ExitCode};
 use anyhow::Result;
 use canopy::train::memory::Counted;
 use experiment::{memory, train};
-use grader::experiment::Report;
+use kit::experiment::Report;
 use lesson04::{LESSON, Lesson04};
 
 /// Counts the bytes of tensors, for the memory measurement.
@@ -22,7 +22,7 @@ use lesson04::{LESSON, Lesson04};
 static ALLOCATOR: Counted<System> = Counted(System);
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson04, report: &mut Report) -> Result<()> {

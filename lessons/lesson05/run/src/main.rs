@@ -18,7 +18,7 @@ use canopy::{
     profile::{Kind, Timeline},
     train::short::{Forest, small},
 };
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, fixed, json, left, percent},
 };
@@ -26,7 +26,7 @@ use lesson05::{LESSON, Lesson05};
 use trainers::{STEPS, TRAINERS, run, timed};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson05, report: &mut Report) -> Result<()> {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use candle_core::{DType, Device, Tensor};
 use canopy::profile::{Machine, MatMul};
-use grader::table::{Table, fixed, json, left, percent};
+use kit::table::{Table, fixed, json, left, percent};
 use lesson05::Lesson05;
 use rayon::prelude::*;
 

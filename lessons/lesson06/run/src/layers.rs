@@ -1,7 +1,7 @@
 //! The matrix products of PointNet at its full width, and whether they pay off on tensor cores.
 
 use canopy::precision::{BF16, Product};
-use grader::table::{Table, count, fixed, json, left};
+use kit::table::{Table, count, fixed, json, left};
 use lesson06::Lesson06;
 
 /// Clouds of a batch and points of a cloud, as `canopy train` has them.

@@ -16,13 +16,13 @@ mod ways;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use grader::experiment::Report;
+use kit::experiment::Report;
 use lesson06::{LESSON, Lesson06};
 use train::{BATCH, Drawn, EPOCHS, POINTS};
 use ways::{POWERS, SCALED, WAYS};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson06, report: &mut Report) -> Result<()> {

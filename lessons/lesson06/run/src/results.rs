@@ -1,7 +1,7 @@
 //! Tables of the trainings.
 
 use canopy::report::svg::superscript;
-use grader::table::{Table, Value, count, fixed, json, left, percent};
+use kit::table::{Table, Value, count, fixed, json, left, percent};
 
 use super::{
     train::Trained,

@@ -16,9 +16,9 @@ use std::process::ExitCode;
 
 use accumulate::{LARGE, MICRO};
 use anyhow::Result;
-use grader::{
+use grader::number;
+use kit::{
     experiment::{Report, json},
-    number,
     table::{fixed, percent},
 };
 use lesson07::{LESSON, Lesson07};
@@ -29,7 +29,7 @@ use train::{Cure, EPOCHS, POINTS, Trees};
 pub const BATCHES: [usize; 4] = [16, 64, 256, 512];
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {

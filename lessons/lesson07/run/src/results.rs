@@ -4,7 +4,7 @@ use canopy::{
     report::svg::{LinePlot, Mark, Series},
     schedule::{Decay, OneCycle, RangeFound, cosine_with_warmup},
 };
-use grader::table::{Column, Table, Value, json, left};
+use kit::table::{Column, Table, Value, json, left};
 use lesson07::Lesson07;
 
 use crate::{

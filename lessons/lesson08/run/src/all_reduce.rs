@@ -8,7 +8,7 @@ use canopy::parallel::{
     threads::{group, on_each},
     tree_all_reduce,
 };
-use grader::table::{Table, fixed, json, left, percent};
+use kit::table::{Table, fixed, json, left, percent};
 use lesson08::Lesson08;
 
 use crate::{scaling::RANKS, training::ring};

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use canopy::parallel::Place;
-use grader::experiment::Report;
+use kit::experiment::Report;
 use lesson08::{LESSON, Lesson08};
 use scaling::{EACH, SHARED};
 use training::{POINTS, Training};
@@ -27,10 +27,10 @@ use training::{POINTS, Training};
 fn main() -> ExitCode {
     match processes::started() {
         Some(place) if place.rank > 0 => {
-            grader::experiment::run_quietly(&LESSON, student!(), processes::experiment)
+            kit::experiment::run_quietly(&LESSON, student!(), processes::experiment)
         }
-        Some(_) => grader::experiment::run(&LESSON, student!(), processes::experiment),
-        None => grader::experiment::run(&LESSON, student!(), experiment),
+        Some(_) => kit::experiment::run(&LESSON, student!(), processes::experiment),
+        None => kit::experiment::run(&LESSON, student!(), experiment),
     }
 }
 

@@ -7,7 +7,7 @@ use canopy::{
     parallel::{Collective, Place, Processes, connect, place_from, tree_all_reduce},
     train::ranks::measure::Start,
 };
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, fixed, json, left, scientific},
 };

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use canopy::train::ranks::measure::{ShortRun, Start};
-use grader::table::{Table, fixed, json, left, percent, scientific};
+use kit::table::{Table, fixed, json, left, percent, scientific};
 
 use crate::training::{Training, difference};
 

@@ -20,14 +20,14 @@ use experiment::{
     network::{HIDDEN, Network, POINTS, Trees},
     train::{BATCH, Results, STEPS, Way, train},
 };
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, fixed, json, left},
 };
 use lesson09::{LESSON, Lesson09};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson09, report: &mut Report) -> Result<()> {

@@ -16,7 +16,7 @@ use experiment::{
     layers::{Layers, Part, SHAPE, on_ranks},
     timeline, trillion,
 };
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, fixed, json, left, percent, scientific},
 };
@@ -33,7 +33,7 @@ const BACKWARD: f64 = 8.0;
 const DRAWN: usize = 8;
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson10, report: &mut Report) -> Result<()> {

@@ -18,7 +18,7 @@ use anyhow::Result;
 use canopy::report::svg::{LinePlot, Series};
 use canopy_data::Philox;
 use forests::ForestKind;
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, Value, fixed, json, left, percent, scientific},
 };
@@ -30,7 +30,7 @@ use rayon::prelude::*;
 const SHOWN: f64 = 0.5;
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson12, report: &mut Report) -> Result<()> {

@@ -9,7 +9,7 @@ use canopy::{
     loader::{batches, epoch_order},
     train::short::Forest,
 };
-use grader::table::{Table, count, json, left, percent};
+use kit::table::{Table, count, json, left, percent};
 use lesson03::Lesson03;
 
 use super::learner;

@@ -7,7 +7,7 @@ use canopy::{
     train::short::Forest,
 };
 use canopy_data::sample::Subsample;
-use grader::table::{Table, count, fixed, json, left, percent};
+use kit::table::{Table, count, fixed, json, left, percent};
 use lesson03::Lesson03;
 
 const TREES: usize = 96;

@@ -8,7 +8,7 @@ use canopy::{
     loader::{Batch, Collate},
     model::{Kind, PointNetConfig},
 };
-use grader::table::{Table, fixed, json, left, percent};
+use kit::table::{Table, fixed, json, left, percent};
 use lesson03::Lesson03;
 
 use super::{

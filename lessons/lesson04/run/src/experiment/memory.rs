@@ -16,7 +16,7 @@ use canopy::{
     },
 };
 use canopy_data::Philox;
-use grader::table::{Table, count, fixed, json, left, percent};
+use kit::table::{Table, count, fixed, json, left, percent};
 use lesson04::Lesson04;
 
 /// Points of a cloud.

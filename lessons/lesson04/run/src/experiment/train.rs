@@ -15,7 +15,7 @@ use canopy::{
         short::{self, Forest},
     },
 };
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, fixed, json},
 };

@@ -5,7 +5,7 @@ use canopy::{
     shard::Stage,
     split::{Machine, Work},
 };
-use grader::table::{Table, count, fixed, json, left, percent};
+use kit::table::{Table, count, fixed, json, left, percent};
 use lesson10::Lesson10;
 
 /// The paper's table: width, layers, tensor, pipeline, GPUs, batch.

@@ -9,14 +9,14 @@ extern crate lesson__NN__;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use grader::{
+use kit::{
     experiment::Report,
     table::{Table, count, json},
 };
 use lesson__NN__::{LESSON, Lesson__NN__};
 
 fn main() -> ExitCode {
-    grader::experiment::run(&LESSON, student!(), experiment)
+    kit::experiment::run(&LESSON, student!(), experiment)
 }
 
 fn experiment(answer: &Lesson__NN__, report: &mut Report) -> Result<()> {

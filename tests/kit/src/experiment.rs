@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use serde_json::Map;
 
-use crate::{
+use crate::table::Table;
+
+use grader::{
     Contract, Exercise, Lesson, Outcome,
-    table::Table,
     tell::{WIDTH, wrap},
 };
 

@@ -4,7 +4,7 @@ use std::iter;
 
 pub use serde_json::{Value, json};
 
-use crate::tell::WIDTH;
+use grader::tell::WIDTH;
 
 /// How the numbers of a column are shown.
 #[derive(Clone, Copy, Debug)]
