@@ -209,7 +209,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 })
             };
             // Many short calls: a number that is sent just before `take` is called is seen by chance, in one of them.
-            vec![late(2, d.whole(3, 5)), late(3, 3), scene((2_000, 2, 2), "", ended, |_, _| true)]
+            vec![late(2, d.whole(3, 5)), late(3, 3), scene((500, 2, 2), "", ended, |_, _| true)]
         };
         works_while_take_runs: "Workers go on while",
             "Send all numbers below i + ahead before `take(i)`, and give the results room for `ahead` of them." => |d| {
