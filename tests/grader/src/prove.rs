@@ -121,6 +121,10 @@ impl<C: Copy + Send> Lesson<C> {
             let what = format!("solutions/README.md has no row {row}");
             require(key.contains(&row), &what);
         }
+        let mistakes = self.mistakes().map(|mistake| mistake.exercise);
+        let named = mistakes.chain(self.right.iter().map(|right| right.exercise));
+        let unknown = named.filter(|id| manifest.exercise(id).is_none());
+        problems.extend(unknown.map(|id| format!("there is no exercise {id}")));
         let mut names = BTreeSet::new();
         let twice = self.checks().filter(|check| !names.insert(check.full_name()));
         problems.extend(twice.map(|check| format!("two checks are named {}", check.full_name())));

@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     mem,
     panic::{self, AssertUnwindSafe, PanicHookInfo},
-    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -171,8 +171,18 @@ pub fn run<C: Copy + Send + 'static>(
         wrong.at = stuck::location(&checking).or(Some("an unknown line".into()));
         return Outcome::Stuck(wrong);
     }
-    // The verdict counts when the thread has ended, because destructors of its thread-local values run only then.
-    match checking.join().and_then(|verdict| verdict) {
+    // The verdict counts when the thread has ended. Until then, destructors of its thread-local values run, which may not end.
+    let (send, receive) = mpsc::channel();
+    let joining =
+        thread::Builder::new().spawn(move || send.send(checking.join().and_then(|verdict| verdict)));
+    if let Err(error) = joining {
+        return Outcome::NotRun(format!("no thread could be started: {error}"));
+    }
+    let Ok(verdict) = receive.recv_timeout(deadline) else {
+        wrong.at = Some("the destructor of a thread-local value".into());
+        return Outcome::Stuck(wrong);
+    };
+    match verdict {
         Ok(Ok(())) => Outcome::Passed,
         // A panic on the thread of a rank is part of the verdict.
         Ok(Err(wrong)) => match wrong.lines.iter().find_map(|line| to_do(line)) {

@@ -30,6 +30,8 @@ fn places(addresses: &[usize]) -> (Option<String>, Option<String>) {
             };
             if let Some(at) = file.find("exercises/") {
                 student = Some(format!("{}:{line}", &file[at..]));
+                // A line that is neither a library's nor the student's lies between: the call is not the student's.
+                call = call.take().filter(|_| !outside);
             } else if !file.contains("/library/") && !file.contains("/registry/src/") {
                 // The C library has relative paths.
                 outside |= file.starts_with('/') && !file.contains("grader/src/stuck");

@@ -22,7 +22,7 @@ pub struct Wrong {
     pub what: String,
     /// The result.
     pub got: Option<Values>,
-    /// Expected, got and the first difference, one line each, within 64 columns.
+    /// Expected, got and the first difference, one line each, within 64 columns but for the text of an error.
     pub lines: Vec<String>,
     /// The line of the exercises, of a panic or of what does not end.
     pub at: Option<String>,

@@ -61,6 +61,16 @@ fn an_endless_loop_and_a_deadlock_end_at_their_deadline_with_the_call_that_waits
         let _second = ONE.lock();
         x
     };
+    struct Endless;
+    impl Drop for Endless {
+        fn drop(&mut self) {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+    thread_local!(static VALUE: Endless = const { Endless });
+    let ends_in_a_destructor: Answer = |x| VALUE.with(|_| 2.0 * x);
     let nobody_sends: Answer = |_| {
         let (_send, receive) = mpsc::channel();
         receive.recv().unwrap_or(0.0)
@@ -69,6 +79,7 @@ fn an_endless_loop_and_a_deadlock_end_at_their_deadline_with_the_call_that_waits
         (spins, ""),
         (locks_twice, "std::sync::poison::mutex::lock"),
         (nobody_sends, "std::sync::mpsc::recv"),
+        (ends_in_a_destructor, "the destructor of a thread-local value"),
     ] {
         let Outcome::Stuck(wrong) = outcome(answer) else {
             panic!("{waits_in:?} does not end");

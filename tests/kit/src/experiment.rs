@@ -42,7 +42,7 @@ struct Options {
 /// An experiment, over the functions of a lesson.
 type Experiment<C> = fn(&C, &mut Report) -> Result<()>;
 
-/// The whole `main` of a lesson's experiment: reads the options, chooses the functions, prints whose they are, runs
+/// The whole `main` of a lesson's experiment: reads the options, chooses the functions, prints whose they are, and runs
 /// `experiment`. An error is printed, and the exit code says so.
 pub fn run<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>) -> ExitCode {
     run_as(lesson, student, experiment, false)
@@ -56,9 +56,10 @@ pub fn run_quietly<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Expe
 fn run_as<C: Contract>(lesson: &Lesson<C>, student: C, experiment: Experiment<C>, quiet: bool) -> ExitCode {
     let result = Report::begin(lesson, Options::parse(), quiet).and_then(|mut report| {
         let answer = report.pieces(lesson, student)?;
-        experiment(&answer, &mut report)?;
+        let result = experiment(&answer, &mut report);
+        // What was measured before an error is not lost.
         report.finish();
-        Ok(())
+        result
     });
     if let Err(error) = result {
         eprintln!("error: {error:#}");
@@ -185,6 +186,7 @@ fn whose<C: Contract>(lesson: &Lesson<C>, student: C, exercise: &str, reference:
     match outcomes.find(|outcome| !matches!(outcome, Outcome::Passed)) {
         None => "yours",
         Some(Outcome::ToDo(_)) => "canopy's, yours is to do",
+        Some(Outcome::NotRun(_)) => "canopy's, a check of yours did not run",
         Some(_) => "canopy's, yours is not right yet",
     }
 }
