@@ -75,27 +75,28 @@ fn a_run_that_is_killed_many_times_ends_bit_identical() {
     };
     let mut random = Philox::new(11, 0);
     let mut child = start(long(&data, &broken, ""));
-    let mut kills = 0;
+    let (mut resumed, mut longer) = (0, 0);
     // On a slow machine a run may be killed each time before it has done anything; the last one is not killed.
-    while kills < 40 {
-        std::thread::sleep(Duration::from_millis(20 + random.below(150) as u64));
+    while resumed < 40 {
+        std::thread::sleep(Duration::from_millis(20 + longer + random.below(150) as u64));
         if child.try_wait().unwrap().is_some() {
             break;
         }
         child.kill().unwrap();
         child.wait().unwrap();
-        kills += 1;
-        // Before its first checkpoint a run cannot be resumed. The same command starts it again.
+        // Before its first checkpoint a run cannot be resumed. The same command starts it again, and it gets more time.
         child = start(if broken.join("last.safetensors").exists() {
+            resumed += 1;
             resume(&broken)
         } else {
+            longer += 20;
             long(&data, &broken, "")
         });
     }
     assert!(child.wait().unwrap().success());
     assert!(
-        kills > 0,
-        "the run ended before it could be killed: make it longer"
+        resumed > 0,
+        "the run ended before it could be killed and resumed: make it longer"
     );
     assert_same(&whole, &broken);
 }
