@@ -26,7 +26,7 @@ pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Sl
 /// `update` once with this rank's `chunk` of `params` and of `gradients`, and makes `params` equal on all ranks (one
 /// `collective.all_gather`).
 ///
-/// Sends nothing else. Chunks may be uneven or empty. Returns the error of any call.
+/// Sends nothing else. Chunks may be uneven or empty. Returns the error of any call at once.
 pub fn stage1_step(
     collective: &dyn Collective,
     params: &mut [f32],
@@ -47,7 +47,7 @@ pub fn reduce_gradients(collective: &dyn Collective, gradients: Vec<f32>) -> Res
 /// The forward pass of ZeRO's stage 3 over `layers`, from the first to the last.
 ///
 /// Each layer, even an empty one, is gathered by one `all_gather` into a `memory.buffer(layer.length)` for
-/// `work(index, &buffer)`, and released before the next. Returns the error of any call.
+/// `work(index, &buffer)`, and released before the next. Returns the error of any call at once.
 pub fn forward_sharded(
     collective: &dyn Collective,
     layers: &[Sharded],
@@ -114,7 +114,7 @@ pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()>
 /// - If norm² is infinite or NaN, no rank calls `update` or gathers: `Outcome::Skipped`.
 /// - Otherwise g ← g·clip/norm if norm > `state.clip` > 0, then `update` and gather as in 9.2. `Outcome::Taken` has the
 ///   norm before clipping.
-/// - Call `state.scaler.update(found_inf)` once at the end. Return the error of any call.
+/// - Call `state.scaler.update(found_inf)` once at the end. Return the error of any call at once.
 pub fn engine_step(
     state: &mut EngineState,
     collective: &dyn Collective,

@@ -202,7 +202,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
             |_| [vec![2; 3], vec![2, 3], vec![2, 1]].map(|n| (2, n.into_iter().map(|n| vec![1.0; n]).collect())).into();
     }
     by errors {
-        passes_on_errors_of_the_step: "the error of any call",
+        passes_on_errors_of_the_step: "the error of any call at once",
             "Pass on the error of each call with `?`: of the three collectives, of `update` and of the scaler." =>
             |d| [(2, ""), (2, ALL_REDUCE), (1, "update"), (2, "update"), (1, "scaler.update")]
                 .map(|(world, fails)| (run(d, world, 4, [1, 1]), fails)).into();

@@ -65,7 +65,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
             |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
     }
     by errors {
-        passes_on_errors: "the error of any call",
+        passes_on_errors: "the error of any call at once",
             "Pass on the error of each call with `?`: of both collectives and of `update`." =>
             |d| [(2, ""), (1, "update"), (2, "update")].map(|(world, fails)| (steps(d, (world, 4), 1), fails)).into();
     }
