@@ -5,16 +5,17 @@ use std::{env, fs, io, path::Path};
 
 fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=../../lessons");
-    let mut list = String::new();
+    let mut lessons = Vec::new();
     for entry in fs::read_dir("../../lessons")? {
         let entry = entry?;
-        if entry.path().is_dir() {
-            list += &format!("{} ", entry.file_name().display());
+        if entry.path().join("lesson.toml").is_file() {
+            lessons.push(entry.file_name().display().to_string());
         }
     }
+    lessons.sort();
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     fs::write(
         Path::new(&out).join("lessons.rs"),
-        format!("of_each_lesson! {{ {list}}}\n"),
+        format!("of_each_lesson! {{ {} }}\n", lessons.join(" ")),
     )
 }
