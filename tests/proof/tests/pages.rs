@@ -28,17 +28,18 @@ fn draws(name: &str, html: anyhow::Result<String>, gl: &str, ready: &str) {
     let (mut document, mut console) = (String::new(), String::new());
     // A headless browser may return the document before its first frame. A page that never draws never has the mark.
     for _ in 0..3 {
-        let mut browser = Command::new(env::var_os("CANOPY_CHROMIUM").unwrap_or("chromium".into()));
+        let chosen = env::var_os("CANOPY_CHROMIUM");
+        let mut browser = Command::new(chosen.as_deref().unwrap_or("chromium".as_ref()));
         browser.args(OPTIONS.split(' ').chain(gl.split_whitespace()));
         browser.arg(format!(
             "--user-data-dir={}",
             folder.path().join("profile").display()
         ));
         let output = match browser.arg(format!("file://{}", page.display())).output() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::NotFound && chosen.is_none() => {
                 return println!("not run, because there is no Chromium (apt-get install chromium)");
             }
-            output => output.unwrap(),
+            output => output.unwrap_or_else(|error| panic!("{browser:?}: {error}")),
         };
         document = String::from_utf8_lossy(&output.stdout).into_owned();
         let log = String::from_utf8_lossy(&output.stderr);
