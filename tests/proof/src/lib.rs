@@ -3,9 +3,10 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
+use serde_json::Value;
 use walkdir::WalkDir;
 
 /// The root folder of the repository.
@@ -27,40 +28,26 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     files.map(walkdir::DirEntry::into_path).collect()
 }
 
-/// A program that cargo has built.
-///
-/// # Panics
-/// Panics if there is none.
-pub fn program(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("the path of this test");
-    let folder = test.ancestors().nth(2).expect("cargo's folder of programs");
-    let program = folder.join(name).with_extension(env::consts::EXE_EXTENSION);
-    assert!(
-        program.is_file(),
-        "{} does not exist: run `cargo build`",
-        program.display()
-    );
-    program
-}
-
-/// The program `course`; builds it if it is not built.
+/// The program of the package `name`. Cargo builds it if a source has changed, and reports its path; one next to the test could be
+/// older.
 ///
 /// # Panics
 /// Panics if it does not build.
-pub fn course() -> PathBuf {
+pub fn program(name: &str) -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     // `cargo test` sets variables about this package, with which build scripts that read them (as ring's does) would run again,
     // and everything that depends on ring would be rebuilt.
-    for (name, _) in env::vars_os() {
-        let text = name.to_string_lossy();
+    for (variable, _) in env::vars_os() {
+        let text = variable.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(&name);
+            cargo.env_remove(&variable);
         }
     }
-    let built = cargo
-        .args(["build", "--quiet", "-p", "course"])
-        .current_dir(root())
-        .status();
-    assert!(built.expect("cargo starts").success(), "cargo build -p course");
-    program("course")
+    cargo.args("build --quiet --message-format json-render-diagnostics -p".split(' '));
+    let built = cargo.args([name, "--bin", name]).current_dir(root());
+    let built = built.stderr(Stdio::inherit()).output().expect("cargo starts");
+    assert!(built.status.success(), "cargo build -p {name}");
+    let messages = serde_json::Deserializer::from_slice(&built.stdout).into_iter::<Value>();
+    let mut programs = messages.filter_map(|message| message.ok()?["executable"].as_str().map(PathBuf::from));
+    programs.next().expect("cargo names the program")
 }

@@ -3,7 +3,7 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use proof::{course, root};
+use proof::{program, root};
 
 use crate::{archives::put, graded, messages};
 
@@ -56,7 +56,7 @@ fn hand_in(class: &Path, name: &str, source: impl Fn(Facts) -> Vec<(&'static str
             put(tree.path(), &format!("exercises/{}/src/{file}", facts[0]), text);
         }
     }
-    let mut pack = Command::new(course());
+    let mut pack = Command::new(program("course"));
     pack.args(["pack", "--out"])
         .arg(class.join(format!("{name}.tar.gz")));
     let packed = pack.current_dir(&tree).output().unwrap();

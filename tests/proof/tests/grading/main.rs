@@ -23,7 +23,8 @@ use std::{
 
 use archives::{SOURCE, put};
 use grader::grades::Grade;
-use proof::{course, files, root};
+use proof::{program, root};
+use walkdir::WalkDir;
 
 /// The results of the one run.
 struct Run {
@@ -46,7 +47,7 @@ fn graded() -> Option<&'static Run> {
     GRADED.as_ref()
 }
 
-/// The files of the course that a submission could want to change, and those of `sentinel`, with length and time.
+/// The files, also hidden ones, that a submission could want to change, and those of `sentinel`, with length and time.
 fn snapshot(sentinel: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let course = [
         "lessons",
@@ -56,16 +57,14 @@ fn snapshot(sentinel: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
         "tests/grader/src",
     ];
     let folders = course.map(|folder| root().join(folder));
-    let all = folders
-        .iter()
-        .map(PathBuf::as_path)
-        .chain([sentinel])
-        .flat_map(files);
-    all.map(|file| {
-        let meta = fs::symlink_metadata(&file).unwrap();
-        (file, meta.len(), meta.modified().unwrap())
-    })
-    .collect()
+    let folders = folders.iter().map(PathBuf::as_path).chain([sentinel]);
+    let all = folders.flat_map(WalkDir::new).map(Result::unwrap);
+    all.filter(|entry| !entry.file_type().is_dir())
+        .map(|entry| {
+            let meta = entry.metadata().unwrap();
+            (entry.into_path(), meta.len(), meta.modified().unwrap())
+        })
+        .collect()
 }
 
 fn grade_all() -> Option<Run> {
@@ -95,7 +94,7 @@ fn grade_all() -> Option<Run> {
     archives::folders(&all, &sentinel);
     archives::tars(&all, &sentinel);
     let before = snapshot(&sentinel);
-    let mut grade = Command::new(course());
+    let mut grade = Command::new(program("course"));
     grade
         .args("grade --seed 20261121 --jobs 2 --out".split(' '))
         .args([&grades, &all]);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use grader::grades::{Grade, Status};
-use proof::{course, root};
+use proof::{program, root};
 
 use crate::{
     archives::{SOURCE, put},
@@ -36,7 +36,7 @@ impl Class {
 
     /// `cargo course grade` with more options.
     fn command(&self, more: &[&str]) -> Command {
-        let mut command = Command::new(course());
+        let mut command = Command::new(program("course"));
         command
             .arg("grade")
             .args(more)
