@@ -1,11 +1,15 @@
-//! Finds the functions at the top level of a Rust source that rustfmt has formatted: a function ends at the first line `}`.
-//! So a function is found even if the braces in another one do not balance.
+//! Finds the functions of a Rust source that rustfmt has formatted: a function ends at the first `}` with the indentation of
+//! its first line. So a function is found even if the braces in another one do not balance.
 
 use std::ops::Range;
 
 /// A function of a text.
 pub struct Function<'a> {
     pub name: &'a str,
+    /// Its indentation: empty at the top level, not for a method.
+    pub indent: &'a str,
+    /// Of a method, the line of its `impl`.
+    block: &'a str,
     /// Its lines with its comment and attributes, without the end of the last line.
     pub bytes: Range<usize>,
     /// Line of the keyword `fn`, counted from 1.
@@ -15,16 +19,30 @@ pub struct Function<'a> {
 pub fn functions(source: &str) -> Vec<Function<'_>> {
     let lines: Vec<&str> = source.split_inclusive('\n').collect();
     let start = |line: usize| lines[..line].concat().len();
-    let is_above = |n: &usize| lines[*n].starts_with("///") || lines[*n].starts_with("#[");
+    let is_above = |n: &usize| {
+        let line = lines[*n].trim_start();
+        line.starts_with("///") || line.starts_with("#[")
+    };
     let beginning_at = |i: usize| {
         let name = declared(lines[i])?;
-        let is_last =
-            |n: &usize| lines[*n].trim_end() == "}" || (*n == i && lines[i].trim_end().ends_with('}'));
+        let (indent, _) = lines[i].split_at(lines[i].len() - lines[i].trim_start().len());
+        // A trait's function without a body ends at `;`.
+        let is_last = |n: &usize| match lines[*n].trim_end().strip_prefix(indent) {
+            Some(head) if *n == i => head.ends_with(['}', ';']),
+            Some(line) => line == "}" || (line.starts_with(") ->") && line.ends_with(';')),
+            None => false,
+        };
         let last = (i..lines.len()).find(is_last)?;
+        if lines[last].trim_end().ends_with(';') {
+            return None;
+        }
         let first = (0..i).rev().take_while(is_above).last().unwrap_or(i);
+        let block = lines[..i].iter().rfind(|line| line.starts_with("impl"));
         let bytes = start(first)..start(last) + lines[last].trim_end().len();
         Some(Function {
             name,
+            indent,
+            block: block.copied().unwrap_or_default(),
             bytes,
             line: i + 1,
         })
@@ -38,7 +56,7 @@ pub fn with_callees<'a>(source: &'a str, name: &str) -> Vec<Function<'a>> {
     let mut next = 0;
     while next < found.len() {
         let text = &source[found[next].bytes.clone()];
-        let (called, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|f| calls(text, f.name));
+        let (called, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|f| calls(text, f));
         found.extend(called);
         rest = others;
         next += 1;
@@ -60,12 +78,19 @@ fn in_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether code calls the function `name`, and not a method of this name.
-fn calls(code: &str, name: &str) -> bool {
-    let call = format!("{name}(");
-    let is_call = |line: &str, at: usize| !line[..at].ends_with(|c| in_name(c) || c == '.');
+/// Whether code calls the function: by its name alone, and a method by `.name(`, `Self::name(` or `Type::name(`.
+fn calls(code: &str, function: &Function) -> bool {
+    let call = format!("{}(", function.name);
+    let is_call = |before: &str| match before.strip_suffix("::") {
+        _ if function.indent.is_empty() => !before.ends_with(|c| in_name(c) || ".:".contains(c)),
+        None => before.ends_with('.'),
+        Some(path) => {
+            let of = path.rsplit(|c| !in_name(c)).next();
+            of == Some("Self") || function.block.split(|c| !in_name(c)).any(|word| Some(word) == of)
+        }
+    };
     let mut code = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    code.any(|line| line.match_indices(&call).any(|(at, _)| is_call(line, at)))
+    code.any(|line| line.match_indices(&call).any(|(at, _)| is_call(&line[..at])))
 }
 
 #[cfg(test)]
@@ -77,11 +102,17 @@ mod tests {
         let other = "/// Not this one: fn wanted() {\nfn other() -> f64 {\n    1.0.wanted() // }\n}";
         let wanted = "/// Adds.\n#[inline]\npub(crate) fn wanted<T>(a: T) -> f64\nwhere\n    T: Into<f64>,\n{\n    \
             match a.into() {\n        _ => helper(other()),\n    }\n}";
-        let helper = "const fn helper(x: f64) -> f64 { x }";
-        let source = format!("//! A module.\n\n{other}\n\n{wanted}\n\nfn unused() {{}}\n{helper}\n");
+        let helper = "const fn helper(x: f64) -> f64 { Step::new(x).take() }";
+        let method = "    /// A step.\n    fn take(&self) {\n        self.0\n    }";
+        let of_trait = "trait Take {\n    fn take(&self);\n    fn take(\n        &self,\n    ) -> f64;\n}";
+        let steps = format!("struct Step(f64);\nimpl Step {{\n    fn other() {{}}\n\n{method}\n}}");
+        let source = format!(
+            "//! A module.\n\n{other}\n\n{wanted}\n\nfn unused() {{}}\n{helper}\n{of_trait}\n{steps}\n"
+        );
         let found = with_callees(&source, "wanted");
         let texts: Vec<_> = found.iter().map(|f| (&source[f.bytes.clone()], f.line)).collect();
-        assert_eq!(texts, [(wanted, 10), (other, 4), (helper, 20)]);
+        assert_eq!(texts, [(wanted, 10), (other, 4), (helper, 20), (method, 32)]);
+        assert_eq!([found[0].indent, found[3].indent], ["", "    "]);
         assert!(with_callees(&source, "want").is_empty());
     }
 }

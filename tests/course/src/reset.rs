@@ -32,7 +32,9 @@ pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String
 /// Returns `text` with its function `name` as in `stubs`, or nothing if one of them does not contain it complete. The file's
 /// line ends stay.
 fn replaced(text: &str, stubs: &str, name: &str) -> Option<String> {
-    let find = |source| extract::functions(source).into_iter().find(|f| f.name == name);
+    // A method may have the name of the exercise's function.
+    let is_wanted = |f: &extract::Function| f.name == name && f.indent.is_empty();
+    let find = |source| extract::functions(source).into_iter().find(is_wanted);
     let (old, new) = (find(text)?.bytes, find(stubs)?.bytes);
     let line_end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let stub = stubs[new].lines().collect::<Vec<_>>().join(line_end);
@@ -54,6 +56,9 @@ mod tests {
             fresh,
             stubs.split_once("/// B.").unwrap().0.to_owned() + "/// B." + rest
         );
+        let method = "impl Own {\n    pub fn a() {\n        work();\n    }\n}\n\n";
+        let own = replaced(&(method.to_owned() + &mine), stubs, "a").unwrap();
+        assert_eq!(own, method.to_owned() + &fresh);
         // The braces of another function need not balance.
         let broken = first.replace("    }\n", "") + "/// B." + rest;
         assert!(

@@ -52,6 +52,7 @@ fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     for function in functions {
         out += &format!("{}\n\n", ink.faint(&format!("{file}:{}", function.line)));
         for line in source[function.bytes].lines() {
+            let line = line.strip_prefix(function.indent).unwrap_or(line);
             let is_comment = line.trim_start().starts_with("//");
             out += &if is_comment {
                 ink.faint(line)
@@ -71,13 +72,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_solution_is_found_where_the_lesson_says() {
+    fn every_solution_is_found_where_the_lesson_says_and_printed_in_whole_functions() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let lessons = lessons::all(root).unwrap();
         for exercise in lessons.iter().flat_map(|l| &l.manifest.exercises) {
             let text = text(root, exercise, Ink { colour: false }).unwrap();
             assert!(text.contains(&format!("fn {}", exercise.answer)), "{text}");
-            assert!(text.ends_with("\n}\n"), "{text}");
+            // Each part ends at its own brace, and none is printed twice.
+            let parts: Vec<&str> = text.split(&format!("\n{}:", exercise.solution)).skip(1).collect();
+            let is_end = |line: &str| line.ends_with('}') && !line.starts_with([' ', '/']);
+            for part in &parts {
+                let (_, part) = part.trim_end().split_once('\n').unwrap();
+                let ends = part.lines().filter(|line| is_end(line)).count();
+                assert!(ends == 1 && is_end(part.lines().next_back().unwrap()), "{part}");
+                let prints = parts.iter().filter(|other| other.contains(part));
+                assert_eq!(prints.count(), 1, "{part}");
+            }
         }
     }
 }
