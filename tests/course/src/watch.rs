@@ -3,9 +3,12 @@
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    process::{Command, ExitCode, Stdio, exit},
     slice,
-    sync::mpsc::{self, Receiver},
+    sync::{
+        Mutex,
+        mpsc::{self, Receiver},
+    },
     thread,
     time::Duration,
 };
@@ -28,6 +31,9 @@ use crate::{
 /// How long the editor may take between the steps in which it saves, and how often saves are looked for.
 const SETTLE: Duration = Duration::from_millis(80);
 
+/// Locked forever when a signal ends this program, so that the terminal does not pass on single keys again.
+static ENDING: Mutex<()> = Mutex::new(());
+
 /// Checks until the user quits. Without a terminal it prints why, and the exit code is 2.
 pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<ExitCode> {
     let (mut lesson, mut exercise) = start(lessons, what)?;
@@ -35,6 +41,12 @@ pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<Exit
         eprintln!("cargo course: `watch` needs a terminal; `cargo course check` checks once");
         return Ok(ExitCode::from(2));
     }
+    let end = || {
+        let _ending = ENDING.lock();
+        let _ = disable_raw_mode();
+        exit(130);
+    };
+    ctrlc::set_handler(end).context("the handler of signals could not be installed")?;
     loop {
         let file = paths::exercises(&lesson.manifest.lesson);
         let (_watcher, saves) = watcher(&root.join(&file))
@@ -114,7 +126,10 @@ fn watcher(file: &Path) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
 /// so that Ctrl-C during a check ends the check and this program.
 fn key(saves: &Receiver<()>) -> Result<char> {
     let keys = "h hint   n next exercise   r check again   q quit\r\n";
-    enable_raw_mode()?;
+    {
+        let _running = ENDING.lock();
+        enable_raw_mode()?;
+    }
     print!("{}", Ink::auto().faint(keys));
     let key = stdout().flush().map_err(Into::into).and_then(|()| wait(saves));
     disable_raw_mode()?;

@@ -20,17 +20,23 @@ use std::{
 /// The last line, printed when a check has ended.
 const KEYS: &str = "q quit";
 
-/// The file of the exercise.
+const CTRL_C: &str = "\x03";
+
+/// The file of the exercises.
 const FILE: &str = "exercises/lesson01/src/lib.rs";
 
-/// A course with one exercise and no Cargo.toml, so that its check ends at once with an error of cargo.
+/// A course with two exercises and no Cargo.toml, so that their checks end at once with an error of cargo.
 fn course() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
-    let toml = "lesson = \"01\"\ntitle = \"A lesson\"\nminutes = 1\nchapter = \"c.md\"\n[[exercise]]\nid = \"1.1\"\n\
-                title = \"Double it\"\npoints = 1\nfunction = \"double\"\nsolution = \"s\"\nanswer = \"double\"\n\
-                hints = [\"a\", \"b\", \"c\"]\n";
+    let mut toml = "lesson = \"01\"\ntitle = \"A lesson\"\nminutes = 1\nchapter = \"c.md\"\n".to_owned();
+    for (id, title) in [("1.1", "Double it"), ("1.2", "Halve it")] {
+        toml += &format!(
+            "[[exercise]]\nid = \"{id}\"\ntitle = \"{title}\"\npoints = 1\nfunction = \"double\"\nsolution = \"s\"\n\
+             answer = \"double\"\nhints = [\"a\", \"b\", \"c\"]\n"
+        );
+    }
     for (file, text) in [
-        ("lessons/lesson01/lesson.toml", toml),
+        ("lessons/lesson01/lesson.toml", &*toml),
         (FILE, "pub fn double() {}\n"),
     ] {
         let file = root.path().join(file);
@@ -96,6 +102,14 @@ impl Watched {
         assert!(shown.is_some(), "{text:?} is not shown: {seen:?}");
     }
 
+    /// Types `keys`, waits until the program has ended and restored the terminal, and returns its exit code.
+    fn ended_by(&mut self, keys: &str) -> Option<i32> {
+        self.screen.write_all(keys.as_bytes()).unwrap();
+        let status = within_a_minute(|| self.child.try_wait().unwrap()).expect("it does not exit");
+        assert!(self.is_usual(), "the terminal was not restored");
+        status.code()
+    }
+
     /// Whether the terminal echoes input and passes it on line by line, as a shell expects.
     fn is_usual(&self) -> bool {
         // SAFETY: `tcgetattr` writes all settings, or the assertion fails.
@@ -114,25 +128,39 @@ fn it_reads_keys_and_saves_and_restores_the_terminal() {
     watched.shows("", "");
     assert!(!watched.is_usual(), "keys are read one by one");
     watched.shows("h", "hint 1 of 3");
-    for key in ["r", "n"] {
-        watched.shows(key, "Double it");
-    }
+    watched.shows("r", "Double it");
+    watched.shows("n", "Halve it");
     // Another file is renamed over the exercise.
     fs::write(root.path().join("new"), "pub fn double() { }\n").unwrap();
     fs::rename(root.path().join("new"), root.path().join(FILE)).unwrap();
-    watched.shows("", "Double it");
-    // Ctrl-C.
-    for quit in ["q", "\x03"] {
-        watched.screen.write_all(quit.as_bytes()).unwrap();
-        let status = within_a_minute(|| watched.child.try_wait().unwrap()).expect("it does not exit");
-        assert!(status.success(), "{status}");
-        assert!(watched.is_usual(), "the terminal was not restored");
+    watched.shows("", "Halve it");
+    for quit in ["q", CTRL_C] {
+        assert_eq!(watched.ended_by(quit), Some(0));
         watched = Watched::start(root.path());
         watched.shows("", "");
     }
+    // SAFETY: `kill` has no conditions.
+    unsafe { libc::kill(watched.child.id().cast_signed(), libc::SIGTERM) };
+    assert_eq!(watched.ended_by(""), Some(130));
+    watched = Watched::start(root.path());
+    watched.shows("", "");
     drop((watched.screen, watched.other));
     let exits = within_a_minute(|| watched.child.try_wait().unwrap());
     assert!(exits.is_some(), "it outlives its terminal");
+}
+
+#[test]
+fn ctrl_c_during_a_check_ends_the_program_and_the_terminal_is_as_before() {
+    let root = course();
+    let manifest = "[package]\nname = \"lesson01\"\n[[bin]]\nname = \"grade01\"\npath = \"build.rs\"\n";
+    fs::write(root.path().join("Cargo.toml"), manifest).unwrap();
+    // The check builds the lesson, and its build script does not end.
+    let script = "fn main() { std::fs::write(\"began\", \"\").unwrap(); loop { std::thread::park() } }";
+    fs::write(root.path().join("build.rs"), script).unwrap();
+    let mut watched = Watched::start(root.path());
+    let is_checking = || root.path().join("began").exists().then_some(());
+    assert!(within_a_minute(is_checking).is_some(), "the check does not begin");
+    assert_eq!(watched.ended_by(CTRL_C), Some(130));
 }
 
 #[test]
