@@ -14,13 +14,15 @@ pub struct Class {
     pub grades: Vec<Grade>,
     /// Submissions without a row in the exports, because a platform rejects or misassigns rows of unknown students.
     pub unlisted: Vec<String>,
+    /// A line on each `grade.json` that cannot be read.
+    pub unreadable: String,
 }
 
 impl Class {
     /// Reads every `DIR/*/grade.json`.
     ///
     /// # Errors
-    /// Returns an error if `dir` or a grade cannot be read, or there is none.
+    /// Returns an error if `dir` cannot be read, or contains no grade that can be read.
     pub fn load(dir: &Path) -> Result<Self> {
         let mut class = Self::default();
         for entry in fs::read_dir(dir).with_context(|| format!("{} cannot be read", dir.display()))? {
@@ -30,13 +32,16 @@ impl Class {
             if submission.starts_with('.') || !path.is_file() {
                 continue;
             }
-            let grade = Grade::load(&path)?;
-            class.grades.push(Grade { submission, ..grade });
+            match Grade::load(&path) {
+                Ok(grade) => class.grades.push(Grade { submission, ..grade }),
+                Err(error) => class.unreadable += &format!("\n  {}", clean::line(&format!("{error:#}"))),
+            }
         }
         ensure!(
             !class.grades.is_empty(),
-            "{} contains no NAME/grade.json; `cargo course grade` writes them",
-            dir.display()
+            "{} contains no NAME/grade.json that can be read; `cargo course grade` writes them{}",
+            dir.display(),
+            class.unreadable
         );
         let key = |g: &Grade| (g.name().to_owned(), g.submission.clone());
         class.grades.sort_by_key(key);

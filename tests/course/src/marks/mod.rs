@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use class::{Class, kept, late, mark, state, status, why};
 use minijinja::Value;
 pub use page::render;
@@ -42,7 +42,7 @@ pub const OWN: [&str; 4] = ["index.html", "marks.csv", "canvas.csv", "marks.json
 /// Writes all tables and pages of the grades in `dir` into `dir`.
 ///
 /// # Errors
-/// Returns an error if `dir` contains no grade, a grade cannot be read, or a file cannot be written.
+/// Returns an error if `dir` contains no grade, a grade cannot be read (the others are written), or a file cannot be written.
 pub fn write_all(dir: &Path) -> Result<()> {
     write(&Class::load(dir)?, dir)
 }
@@ -81,7 +81,14 @@ fn write(class: &Class, out: &Path) -> Result<()> {
         put(&folder.join("classroom.json"), json(&platforms::github(grade))?)?;
     }
     let mut own = OWN.into_iter().zip(own);
-    own.try_for_each(|(name, text)| put(&out.join(name), text))
+    own.try_for_each(|(name, text)| put(&out.join(name), text))?;
+    ensure!(
+        class.unreadable.is_empty(),
+        "the tables and exports in {} lack submissions; delete their folders, or grade them again:{}",
+        out.display(),
+        class.unreadable
+    );
+    Ok(())
 }
 
 /// Writes a file atomically.
