@@ -59,21 +59,24 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The page, which prints on one sheet of A4, landscape. The points of an exercise are those in the course, not those in the
-/// grade.
+/// The page, which prints on one sheet of A4, landscape. The points of an exercise must be the same in the course and in
+/// the grade.
 fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
     ensure!(grade.status == Status::Graded, "the submission was not graded");
     let mut missing = String::new();
     for e in chosen.iter().flat_map(|m| &m.exercises) {
-        let won = grade.exercises().find(|own| own.id == e.id && own.of == e.points);
-        let points = won.map_or(0, |own| own.points);
-        if points != e.points {
-            missing += &format!("\n  {} {}: {points} of {} points", e.id, e.title, e.points);
+        let own = grade.exercises().find(|own| own.id == e.id);
+        let (points, of) = own.map_or((0, e.points), |own| (own.points, own.of));
+        if [points, of] != [e.points; 2] {
+            missing += &format!("\n  {} {}: {points} of {of} points", e.id, e.title);
+        }
+        if of != e.points {
+            missing += &format!(", but now it has {}: grade again", e.points);
         }
     }
     ensure!(
         missing.is_empty(),
-        "points are missing, so there is no certificate:{missing}"
+        "there is no certificate without all points:{missing}"
     );
     ensure!(
         !name.is_empty(),
@@ -110,7 +113,7 @@ mod tests {
         for (grade, points, name, expected) in [
             (&ben, 3, "Ben", "\n  1.2 T: 0 of 3 points"),
             // The exercise has fewer points in the grade than in the course.
-            (&anna, 4, "Anna", "\n  1.2 T: 0 of 4 points"),
+            (&anna, 4, "Anna", "3 of 3 points, but now it has 4: grade"),
             (&refused, 3, "Anna", "was not graded"),
             (&anna, 3, "", "--name"),
             (&anna, 3, "Anna\u{202e}", "all printable, unlike Anna\\u{202e}"),
