@@ -33,13 +33,11 @@ pub fn functions(source: &str) -> Vec<Function<'_>> {
             None => false,
         };
         let last = (i..lines.len()).find(is_last)?;
-        if lines[last].trim_end().ends_with(';') {
-            return None;
-        }
         let first = (0..i).rev().take_while(is_above).last().unwrap_or(i);
         let block = lines[..i].iter().rfind(|line| line.starts_with("impl"));
         let bytes = start(first)..start(last) + lines[last].trim_end().len();
-        Some(Function {
+        let has_body = lines[last].trim_end().ends_with('}');
+        has_body.then_some(Function {
             name,
             indent,
             block: block.copied().unwrap_or_default(),
@@ -104,14 +102,12 @@ mod tests {
             match a.into() {\n        _ => helper(other()),\n    }\n}";
         let helper = "const fn helper(x: f64) -> f64 { Step::new(x).take() }";
         let method = "    /// A step.\n    fn take(&self) {\n        self.0\n    }";
-        let of_trait = "trait Take {\n    fn take(&self);\n    fn take(\n        &self,\n    ) -> f64;\n}";
+        let of_trait = "fn unused() {}\ntrait Take {\n    fn take(&self);\n    fn take(\n        &self,\n    ) -> f64;\n}";
         let steps = format!("struct Step(f64);\nimpl Step {{\n    fn other() {{}}\n\n{method}\n}}");
-        let source = format!(
-            "//! A module.\n\n{other}\n\n{wanted}\n\nfn unused() {{}}\n{helper}\n{of_trait}\n{steps}\n"
-        );
+        let source = format!("//! A module.\n\n{other}\n\n{wanted}\n\n{helper}\n{of_trait}\n{steps}\n");
         let found = with_callees(&source, "wanted");
         let texts: Vec<_> = found.iter().map(|f| (&source[f.bytes.clone()], f.line)).collect();
-        assert_eq!(texts, [(wanted, 10), (other, 4), (helper, 20), (method, 32)]);
+        assert_eq!(texts, [(wanted, 10), (other, 4), (helper, 19), (method, 32)]);
         assert_eq!([found[0].indent, found[3].indent], ["", "    "]);
         assert!(with_callees(&source, "want").is_empty());
     }

@@ -83,10 +83,9 @@ mod tests {
             let is_end = |line: &str| line.ends_with('}') && !line.starts_with([' ', '/']);
             for part in &parts {
                 let (_, part) = part.trim_end().split_once('\n').unwrap();
-                let ends = part.lines().filter(|line| is_end(line)).count();
-                assert!(ends == 1 && is_end(part.lines().next_back().unwrap()), "{part}");
-                let prints = parts.iter().filter(|other| other.contains(part));
-                assert_eq!(prints.count(), 1, "{part}");
+                let end = part.lines().position(is_end).unwrap();
+                let prints = parts.iter().filter(|other| other.contains(part)).count();
+                assert_eq!((end + 1, prints), (part.lines().count(), 1), "{part}");
             }
         }
     }

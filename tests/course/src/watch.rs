@@ -126,10 +126,9 @@ fn watcher(file: &Path) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
 /// so that Ctrl-C during a check ends the check and this program.
 fn key(saves: &Receiver<()>) -> Result<char> {
     let keys = "h hint   n next exercise   r check again   q quit\r\n";
-    {
-        let _running = ENDING.lock();
-        enable_raw_mode()?;
-    }
+    let running = ENDING.lock();
+    enable_raw_mode()?;
+    drop(running);
     print!("{}", Ink::auto().faint(keys));
     let key = stdout().flush().map_err(Into::into).and_then(|()| wait(saves));
     disable_raw_mode()?;
