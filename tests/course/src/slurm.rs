@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig, value::Serde};
 use toml::{Table, Value};
 
@@ -40,7 +40,9 @@ const DEFAULTS: &str = include_str!("../../../slurm/site.toml");
 /// The ending of a template that becomes a script; other `.j2` files are included by these.
 const ENDING: &str = ".sbatch.j2";
 /// What a setting may contain besides letters and digits. To bash and Slurm, only `$` is special, and it can only expand a variable.
-const PLAIN: &str = "_.,:@%+/=$-";
+const PLAIN: &str = "_.,:@%+/=-$";
+/// The settings that bash reads. Only these may contain `$`, because Slurm expands no variables.
+const OF_BASH: [&str; 4] = ["canopy", "scratch", "modules", "build"];
 
 /// Writes the scripts.
 ///
@@ -57,12 +59,16 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
     }
     for (name, script) in scripts(&slurm, &site)? {
+        let path = options.out.join(format!("{name}.sbatch"));
         // A template prints this for a site that lacks a setting.
         if !script.starts_with("#!") {
             eprintln!("{name}: not written, because {}", script.trim());
+            // A script of an earlier site must not remain.
+            if path.exists() {
+                fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
+            }
             continue;
         }
-        let path = options.out.join(format!("{name}.sbatch"));
         fs::write(&path, script).with_context(|| format!("{} cannot be written", path.display()))?;
         println!("{}", path.display());
     }
@@ -72,24 +78,34 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
 /// The defaults, with those replaced that `text` sets.
 fn settings(text: &str) -> Result<Table> {
     let mut site: Table = DEFAULTS.parse()?;
-    let is_plain = |text: &str| !text.contains(|c: char| !c.is_ascii_alphanumeric() && !PLAIN.contains(c));
     for (key, value) in text.parse::<Table>()? {
         let all = site.keys().cloned().collect::<Vec<_>>().join(", ");
         let default = site
             .get(&key)
             .with_context(|| format!("there is no setting {key}; the settings are: {all}"))?;
-        let is_valid = match (&*key, &value) {
-            ("launcher", _) => ["mpirun".into(), "srun".into()].contains(&value),
-            ("canopy" | "logs" | "time", Value::String(text)) if text.is_empty() => false,
-            (_, Value::Integer(number)) => *number >= 1,
-            (_, Value::String(text)) => is_plain(text),
-            (_, Value::Array(words)) => words.iter().all(|word| word.as_str().is_some_and(is_plain)),
+        let marks = if OF_BASH.contains(&&*key) {
+            PLAIN
+        } else {
+            PLAIN.trim_end_matches('$')
+        };
+        let is_plain =
+            |text: &str| !text.contains(|c: char| !c.is_ascii_alphanumeric() && !marks.contains(c));
+        let is_valid = match &value {
+            Value::Integer(number) => *number >= 1,
+            Value::String(text) => is_plain(text),
+            Value::Array(words) => words.iter().all(|word| word.as_str().is_some_and(is_plain)),
             _ => false,
         };
         ensure!(
             value.same_type(default) && is_valid,
-            "{key} is {value}; expected a value such as {default}: numbers are from 1, and text may contain letters, digits and {PLAIN}"
+            "{key} is {value}; expected a value such as {default}: numbers are from 1, and text may contain letters, digits and {marks}"
         );
+        match (&*key, value.as_str()) {
+            ("launcher", Some("mpirun" | "srun")) => {}
+            ("launcher", _) => bail!("{key} is {value}; expected \"mpirun\" or \"srun\""),
+            ("canopy" | "logs" | "time", Some("")) => bail!("{key} must not be empty"),
+            _ => {}
+        }
         site.insert(key, value);
     }
     Ok(site)

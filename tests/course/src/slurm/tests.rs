@@ -18,12 +18,14 @@ fn a_wrong_setting_is_named_with_what_was_expected_and_no_value_adds_a_command()
     refused("patition = 'gpu'", "no setting patition; the settings are:");
     refused("cores = 'many'", "cores is \"many\"; expected a value such as 8");
     refused("cores = 0", "numbers are from 1");
-    refused("launcher = 'ssh'", "expected a value such as \"mpirun\"");
-    refused("logs = ''", "logs is \"\"");
+    refused("launcher = 'ssh'", "\"ssh\"; expected \"mpirun\" or \"srun\"");
+    refused("logs = ''", "logs must not be empty");
+    refused("logs = '/scratch/$USER'", "logs is");
+    assert!(settings("scratch = '/scratch/$USER'").is_ok());
     refused("\npartition = 'gpu", "line 2");
     for (key, default) in settings("").unwrap() {
         for mark in [" ", "\n", "(", "{", "`", "\"", "'", ";", "|", "&", "<", "#", "\\"] {
-            let text = Value::from(format!("$a{mark}id"));
+            let text = Value::from(format!("a{mark}id"));
             let value = default.as_array().map_or(text.clone(), |_| vec![text].into());
             refused(&format!("{key} = {value}"), &format!("{key} is"));
         }
