@@ -113,10 +113,12 @@ job FAILED 'no/such/folder' "$jobs/train-gpu.sbatch" "$at/wrong" --data no/such/
 if [ -n "${CANOPY_MPI:-}" ]; then
   export SBATCH_EXPORT=ALL,CANOPY=$CANOPY_MPI
   job COMPLETED '2 ranks|NumNodes=1' "$jobs/train-gpus.sbatch" "$at/gpus" --epochs 2 "${tiny[@]}"
-  job COMPLETED '4 ranks|NumNodes=2|the data was copied to' "$jobs/train-nodes.sbatch" "$at/nodes" --epochs 2 "${tiny[@]}"
+  # One after the other: on one host, a rank could connect to one of another job.
+  job COMPLETED '4 ranks|NumNodes=2|the data was copied to' --dependency=afterany:"$id" \
+    "$jobs/train-nodes.sbatch" "$at/nodes" --epochs 2 "${tiny[@]}"
   # This site's slurm.conf has no MpiDefault.
-  job COMPLETED '4 ranks|NumNodes=2' --export="$SBATCH_EXPORT,SLURM_MPI_TYPE=pmix" "$jobs/srun/train-cpus.sbatch" "$at/cpus" \
-    --epochs 2 "${tiny[@]}"
+  job COMPLETED '4 ranks|NumNodes=2' --dependency=afterany:"$id" --export="$SBATCH_EXPORT,SLURM_MPI_TYPE=pmix" \
+    "$jobs/srun/train-cpus.sbatch" "$at/cpus" --epochs 2 "${tiny[@]}"
   unset SBATCH_EXPORT
 else
   echo "train-gpus, train-nodes, train-cpus: not run, because CANOPY_MPI names no canopy built with MPI"
