@@ -1,7 +1,7 @@
 //! Finds the submissions of a class, and their owners in the names that Moodle and Canvas give to the files.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -27,12 +27,16 @@ pub struct Entry {
 }
 
 /// All submissions that the arguments name: archives, folders with `exercises`, and folders of these. The second list
-/// names each entry of a folder that is not a submission. `out` is not one, wherever it is.
+/// names each entry of a folder that is not graded. `out` is not a submission, wherever it is.
 ///
 /// # Errors
 /// Returns an error if a path does not exist or cannot be read.
 pub fn entries(given: &[PathBuf], out: &Path) -> Result<(Vec<Entry>, Vec<String>)> {
-    let (mut paths, mut skipped) = (BTreeSet::new(), Vec::new());
+    let (mut folders, mut skipped) = (BTreeMap::<_, BTreeSet<_>>::new(), Vec::new());
+    let mut insert = |path: PathBuf| {
+        let folder = path.parent().map(Path::to_owned);
+        folders.entry(folder).or_default().insert(path);
+    };
     for path in given {
         let path = fs::canonicalize(path).with_context(|| format!("{} does not exist", path.display()))?;
         ensure!(
@@ -42,19 +46,22 @@ pub fn entries(given: &[PathBuf], out: &Path) -> Result<(Vec<Entry>, Vec<String>
         );
         let alone = is_layout(&path) || path.join(".git").exists() || moodle(&name_of(&path)).is_some();
         if path.is_file() || alone {
-            paths.insert(path);
+            insert(path);
             continue;
         }
         for entry in fs::read_dir(&path).with_context(|| path.display().to_string())? {
             let path = entry?.path();
             match no_submission(&path, out) {
                 Some(why) => skipped.push(format!("{}, because {why}", path.display())),
-                None => _ = paths.insert(path),
+                None => insert(path),
             }
         }
     }
-    ensure!(!paths.is_empty(), "the given paths contain no submission");
-    Ok((named(paths), skipped))
+    ensure!(!folders.is_empty(), "the given paths contain no submission");
+    let owned = |paths| owned(paths, &mut skipped);
+    let mut all: Vec<Entry> = folders.into_values().flat_map(owned).collect();
+    distinguish(&mut all);
+    Ok((all, skipped))
 }
 
 /// Why an entry of a class is not a submission.
@@ -76,8 +83,8 @@ fn no_submission(path: &Path, out: &Path) -> Option<&'static str> {
     }
 }
 
-/// The submissions with their owners, under unique names: also where upper and lower case are the same.
-fn named(paths: BTreeSet<PathBuf>) -> Vec<Entry> {
+/// The submissions in `paths`, which are of one folder, with their owners. Each dropped file is added to `skipped`.
+fn owned(paths: BTreeSet<PathBuf>, skipped: &mut Vec<String>) -> Vec<Entry> {
     // Canvas numbers each file once. If a number occurs twice, the names only look like Canvas'.
     let numbers = paths.iter().filter_map(|path| Some(canvas(&name_of(path))?.1));
     let numbers: Vec<u64> = numbers.collect();
@@ -92,14 +99,22 @@ fn named(paths: BTreeSet<PathBuf>) -> Vec<Entry> {
         one.path = path;
         one
     };
-    let mut all: Vec<Entry> = paths.into_iter().map(entry).collect();
+    let all: Vec<Entry> = paths.into_iter().map(entry).collect();
     // If a student handed in an archive and other files, the archive counts.
     let is_archive = |one: &Entry| one.path.is_dir() || stem(&name_of(&one.path)).is_some();
     let archives = all.iter().filter(|one| is_archive(one));
     let archives: BTreeSet<String> = archives.map(|one| one.name.clone()).collect();
-    all.retain(|one| is_archive(one) || !archives.contains(&one.name));
+    let counts = |one: &Entry| is_archive(one) || !archives.contains(&one.name);
+    let (all, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(counts);
+    let why = |one: &Entry| format!("{}, because the student's archive counts", one.path.display());
+    skipped.extend(others.iter().map(why));
+    all
+}
+
+/// Makes the names unique, also if upper and lower case are the same.
+fn distinguish(all: &mut [Entry]) {
     let mut used = BTreeSet::new();
-    for one in &mut all {
+    for one in all {
         let name = folder_name(&one.name);
         one.name = name.clone();
         for number in 2.. {
@@ -109,7 +124,6 @@ fn named(paths: BTreeSet<PathBuf>) -> Vec<Entry> {
             one.name = format!("{name}~{number}");
         }
     }
-    all
 }
 
 /// Moodle's `Anna Example_12345_assignsubmission_file`, followed by `_` and the file's name if it is not in a folder
@@ -168,7 +182,7 @@ mod tests {
 .DS_Store | skipped
 Anna Example_11_assignsubmission_file/submission.tar.gz | Anna Example_11 | Anna Example | | false
 Ben_12_assignsubmission_file_submission (1).tar.gz | Ben_12 | Ben | | false
-Ben_12_assignsubmission_file_notes.csv | dropped
+Ben_12_assignsubmission_file_notes.csv | skipped
 Ben_12_assignsubmission_onlinetext/x.html | skipped
 Eve_13_assignsubmission_file_x_assignsubmission_onlinetext.tar.gz | Eve_13 | Eve | | false
 anon_x1y2z_779_work.tar.gz | anon_x1y2z | | | false
@@ -176,7 +190,7 @@ class.csv | skipped
 DANA.TGZ | DANA | | | false
 dana/exercises/lesson01/src/lib.rs | dana~2 | | | false
 earlier/.seed | skipped
-exampleclara_3101_777_notes.txt | dropped
+exampleclara_3101_777_notes.txt | skipped
 exampleclara_LATE_3101_778_submission.tar.gz | exampleclara_3101 | exampleclara | 3101 | true
 mimic/.seed | mimic | | | false
 mimic/exercises/lesson01/src/lib.rs | same
@@ -195,7 +209,7 @@ out/anna/grade.json | skipped";
             fs::write(class.join(path), "").unwrap();
             match what {
                 "skipped" => not.insert(path.split('/').next().unwrap().to_owned()),
-                "same" | "dropped" => true,
+                "same" => true,
                 _ => expected.insert(what.replace(' ', "")),
             };
         }
@@ -213,6 +227,12 @@ out/anna/grade.json | skipped";
         // A shell's `*` gives the files one by one, and a path may be given twice.
         let one_by_one = all.iter().map(|one| one.path.clone()).chain([class.clone()]);
         assert_eq!(entries(&Vec::from_iter(one_by_one), &out).unwrap().0, all);
+        // In a second folder, the student has an archive in the first one, and Canvas' numbers are those of other files.
+        let week = tempfile::tempdir().unwrap();
+        fs::write(week.path().join("exampleclara_3101_778_notes.txt"), "").unwrap();
+        let (both, _) = entries(&[week.path().into(), class.clone()], &out).unwrap();
+        let names = |name: &str| both.iter().filter(|one| one.name.starts_with(name)).count();
+        assert_eq!((both.len(), names("exampleclara_3101")), (all.len() + 1, 2));
         assert!(
             entries(given, &class).is_err(),
             "the grades are not among the submissions"
@@ -226,7 +246,8 @@ out/anna/grade.json | skipped";
         }
         // A file number that occurs twice is none of Canvas'.
         let paths = ["hw_2026_1_anna.tar.gz", "hw_2026_1_ben.tar.gz"].map(PathBuf::from);
-        let names = named(paths.into()).into_iter().map(|one| one.name);
+        let all = owned(paths.into(), &mut Vec::new());
+        let names = all.into_iter().map(|one| one.name);
         assert_eq!(
             Vec::from_iter(names),
             ["hw_2026_1_anna.tar.gz", "hw_2026_1_ben.tar.gz"]
