@@ -153,11 +153,7 @@ impl Examiner {
         grade.origin.student = entry.student.clone();
         grade.origin.late = entry.late;
         let read = caught(|| Ok(Submission::read(&entry.path)));
-        let mut read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
-        if read.as_ref().is_ok_and(|one| self.lessons_of(one).is_empty()) {
-            let why = "there is no exercises/lessonNN/src/lib.rs of this course in it";
-            read = Err(Rejected(Status::Unreadable, why.into()));
-        }
+        let read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
         let submission = match read {
             Ok(submission) => submission,
             Err(Rejected(status, why)) => {
@@ -171,6 +167,12 @@ impl Examiner {
         grade.submitted = submission.packed;
         if grade.submitted.is_some() {
             grade.origin.dated = "the student's clock when it was packed".into();
+        }
+        if self.lessons_of(&submission).is_empty() {
+            let why = "there is no exercises/lessonNN/src/lib.rs of this course in it";
+            (grade.status, grade.reason) = (Status::Unreadable, Some(why.into()));
+            self.save(&mut grade)?;
+            return Ok((grade, None));
         }
         grade.reason = Some("not yet graded, because grading was interrupted; the next run grades it".into());
         let Some(mut earlier) = self.earlier(&grade, &submission) else {
