@@ -24,6 +24,7 @@ use examiner::{Examiner, caught};
 use grader::grades::Status;
 use rayon::prelude::*;
 use run::STOP;
+use sandbox::empty_folder;
 
 use super::Options;
 use crate::marks;
@@ -49,7 +50,8 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         all = all.into_iter().skip(index - 1).step_by(count).collect();
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let jobs = options.jobs.unwrap_or(cores).max(1);
+    // More threads would have nothing to do. The lessons are prepared in parallel, too.
+    let jobs = options.jobs.unwrap_or(cores).clamp(1, all.len().max(cores));
     // The first interrupt during the checks stops them and keeps finished grades; any other ends the program.
     static RUNNING: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| {
@@ -58,8 +60,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
         }
     })
     .context("the handler of Ctrl-C could not be installed")?;
-    let _ = fs::remove_dir_all(&work);
-    fs::create_dir_all(&work)?;
+    empty_folder(&work)?;
     let seed = kept_seed(&out, options.seed)?;
     let examiner = Examiner::new(root, out.clone(), work.clone(), seed, options)?;
     let (mut grades, mut tasks) = (Vec::new(), Vec::new());

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -52,9 +52,11 @@ impl Compiler {
     /// Builds the checks of `lessons`, without students' code, in the course's own target folder. The new folder
     /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again.
     pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str]) -> Result<Self> {
-        let mut rustc = Command::new("rustc");
+        let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
         let out = rustc.args(["--print", "sysroot"]).current_dir(root).output();
         let out = out.context("rustc could not be started")?;
+        let errors = String::from_utf8_lossy(&out.stderr);
+        ensure!(out.status.success(), "rustc --print sysroot: {errors}");
         let built = build(root, &libraries, lessons)?;
         let lesson = |number: &&str| Ok((number.to_string(), Lesson::new(root, number, &built)?));
         Ok(Self {
@@ -74,6 +76,7 @@ impl Compiler {
         files: &BTreeMap<&str, &str>,
     ) -> Result<Result<PathBuf, String>> {
         let lesson = self.lessons.get(number).context("the lesson was not built")?;
+        // Only the grader writes there, so that what is compiled is what was read.
         let sources = empty_folder(&folder.join("sources"))?;
         let built = empty_folder(&folder.join("built"))?;
         // Under the paths that a student knows, because messages have them.
@@ -86,7 +89,12 @@ impl Compiler {
             fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
         for step in &lesson.steps {
-            let mut command = vec![self.sysroot.join("bin/rustc").display().to_string()];
+            // The variables that cargo sets for the exercise.
+            let names = ["PKG", "CRATE"].map(|what| format!("CARGO_{what}_NAME=exercise{number}"));
+            let mut command = vec!["env".to_owned()];
+            command.extend(names);
+            command.push(format!("CARGO_PKG_VERSION={}", env!("CARGO_PKG_VERSION")));
+            command.push(self.sysroot.join("bin/rustc").display().to_string());
             command.push(format!("-Ldependency={}", self.libraries.display()));
             command.extend_from_slice(step);
             let program = Program {
@@ -100,7 +108,7 @@ impl Compiler {
             };
             let ended = sandbox.run(&program, "", |_| {})?;
             let (how, message) = (ended.how(LIMITS.wall), clean::short(ended.errors.trim(), MESSAGE));
-            let is_error = || message.lines().any(|line| line.starts_with("error"));
+            let is_error = || ended.errors.lines().any(|line| line.starts_with("error"));
             match ended.code {
                 Some(0) => {}
                 Some(1 | 101) if is_error() => return Ok(Err(message)),
@@ -130,8 +138,7 @@ impl Lesson {
             setting("-Cdebuginfo", &profile["debuginfo"]),
             setting("-Cdebug-assertions", &profile["debug_assertions"]),
             setting("-Coverflow-checks", &profile["overflow_checks"]),
-            // The lint of the exercises' manifests. Warnings are for the student at home.
-            "-Funsafe_code".into(),
+            // Warnings are for the student at home.
             "-Awarnings".into(),
             "--out-dir=../built".into(),
         ];
@@ -143,7 +150,18 @@ impl Lesson {
         steps[0].extend([format!("--crate-name={exercise}"), "--crate-type=lib".into()]);
         steps[1].push(format!("--extern={exercise}=../built/lib{exercise}.rlib"));
         steps[1].push(format!("--extern={checks}={}", library.display()));
-        let manifest: Table = read(format!("exercises/lesson{number}/Cargo.toml"))?.parse()?;
+        let path = format!("exercises/lesson{number}/Cargo.toml");
+        let manifest: Table = read(path.clone())?.parse()?;
+        let lints = manifest.get("lints").and_then(|lints| lints.get("rust"));
+        let lints = lints.and_then(|lints| lints.as_table());
+        for (lint, level) in lints.into_iter().flatten() {
+            let level = level.get("level").unwrap_or(level).as_str();
+            steps[0].push(format!("--{}={lint}", level.context("a lint without a level")?));
+        }
+        ensure!(
+            steps[0].contains(&"--forbid=unsafe_code".into()),
+            "{path}: expected unsafe_code = \"forbid\" in [lints.rust]: grading relies on it"
+        );
         let dependencies = manifest.get("dependencies").and_then(|table| table.as_table());
         for name in dependencies.into_iter().flat_map(Table::keys) {
             let name = name.replace('-', "_");
@@ -185,6 +203,8 @@ fn build(root: &Path, libraries: &Path, lessons: &[&str]) -> Result<Vec<Built>> 
         let file = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
         if let Some((file, name)) = file.and_then(|file| Some((file, file.file_name()?))) {
             let link = libraries.join(name);
+            // A copy would be written into the file of the course, if the link existed.
+            let _ = fs::remove_file(&link);
             // Hard links do not work across file systems, and some have none.
             let linked = fs::hard_link(file, &link).or_else(|_| fs::copy(file, &link).map(drop));
             linked.with_context(|| format!("{} cannot be copied", file.display()))?;
