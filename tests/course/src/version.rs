@@ -23,8 +23,8 @@ const COUNTED: [&str; 11] = [
 ];
 
 /// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the
-/// versions of the dependencies, the `Cargo.toml` files of the exercises, and the `limits` of an answer, but neither what
-/// students write nor build outputs.
+/// toolchain, the versions of the dependencies, the `Cargo.toml` files of the exercises, and the `limits` of an answer, but
+/// neither what students write nor build outputs.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read.
