@@ -52,7 +52,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.7";
             let last = d.whole(1, 2) as f64;
             vec![batches(d, &[4.0; 3]), batches(d, &[5.0]), batches(d, &[6.0, 6.0, last])]
         };
-        accepts_fractional_and_zero_weights: "may be 0 or a fraction",
+        accepts_fractional_and_zero_weights: "once for each i",
             "Divide by the exact sum of all weights, which may be fractions; ask for the gradients of weight 0, too." =>
             |d| vec![batches(d, &[3.5, 0.25, 2.5]), batches(d, &[3.5, 0.0, 0.4, 2.5, 0.0])];
         keeps_only_the_sum: "keep only the sum",
@@ -60,7 +60,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.7";
             let (weights, lists, ..) = batches(d, &[4.0, 5.0, 6.0, 7.0]);
             vec![(weights, lists, None, true)]
         };
-        returns_errors_of_gradients: "return its error",
+        returns_errors_of_gradients: "Return its error",
             "If `gradients` fails, return its own error at once, as `?` does: no further call, no panic." => |d| {
             let (weights, lists, ..) = batches(d, &[3.0; 6]);
             vec![(weights, lists, Some(d.whole(1, 2)), false)]

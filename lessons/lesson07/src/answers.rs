@@ -50,13 +50,13 @@ pub fn one_cycle<const M: u8>(cycle: &OneCycle, step: u64) -> Option<(f64, f64)>
 
 pub fn decayed<const M: u8>(decay: &Decay, step: u64, gamma: f64, base: f64) -> f64 {
     match (decay, M) {
-        (Decay::Step(size), 1) => return base * gamma.powf(step as f64 / (*size).max(1) as f64),
-        (Decay::Step(size), 3) => return base * gamma.powi((step.saturating_sub(1) / (*size).max(1)) as i32),
+        (Decay::Step(size), 1) => return base * gamma.powf(step as f64 / *size as f64),
+        (Decay::Step(size), 3) => return base * gamma.powi((step.saturating_sub(1) / size) as i32),
         _ => {}
     }
     #[rustfmt::skip]
     let k = match decay {
-        Decay::Step(size) => step / (*size).max(1),
+        Decay::Step(size) => step / size,
         Decay::Milestones(list) => {
             list.iter().filter(|&&m| step >= m).count() as u64
         }

@@ -41,10 +41,10 @@ fn of(d: &mut Draw, steps: fn(&OneCycle) -> Vec<u64>) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.2";
     by steps {
-        starts_with_low_rate_and_high_momentum: "starts at first",
+        starts_with_low_rate_and_high_momentum: "counted from 0",
             "At step 0 the rate is max/first_divisor, in f64, and the momentum is this cycle's `greatest_momentum`." =>
             |d| of(d, |_| vec![0]);
-        ends_at_the_final_rate: "at step total − 1",
+        ends_at_the_final_rate: "at `total − 1`",
             "At step total − 1, the last with a value, the fall is done: rate first/last_divisor, `greatest_momentum`." =>
             |d| of(d, |cycle| vec![cycle.total - 1]);
         follows_half_cosines: "(1 + cos πs)",

@@ -26,26 +26,24 @@ fn first(d: &mut Draw, decay: Decay, steps: u64) -> Input {
 
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.3";
     by rates {
-        decays_every_size_steps: "first at step `size`",
+        decays_every_size_steps: "`base·gammaᵏ`",
             "k is step/size, rounded down; the rate is base·gammaᵏ, in f64, with a power of gamma alone." => |d| {
             let size = d.whole(3, 6) as u64;
             vec![first(d, Decay::Step(size), 1), first(d, Decay::Step(size), 4 * size + 1)]
         };
-        counts_each_milestone: "once for each milestone",
-            "k counts the entries m with step >= m, in any order; one may be there twice, or none at all." => |d| {
+        counts_each_milestone: "the number of decays",
+            "k counts the entries m with step >= m; they may be in any order, and there may be none." => |d| {
             let a = d.whole(2, 4) as u64;
             let (b, c) = (a + d.whole(2, 4) as u64, a + 5);
-            let lists: [&[u64]; 6] = [&[a, b], &[b, c, a], &[c, b, a], &[c, a, b], &[a, b, a], &[]];
+            let lists: [&[u64]; 5] = [&[a, b], &[b, c, a], &[c, b, a], &[c, a, b], &[]];
             lists.map(|list| first(d, Decay::Milestones(list.to_vec()), c + 2)).to_vec()
         };
-        decays_at_each_step: "after every step",
+        decays_at_each_step: "the number of decays",
             "k is the step itself, of any size; the rate is base·gammaᵏ." => |d| vec![
                 first(d, Decay::Exponential, 9),
                 // More decays than 8 bits can count.
                 (Decay::Exponential, 300..301, drawn(d, 0.995, 0.999), drawn(d, 0.5, 2.0)),
             ];
-        accepts_a_size_of_0: "a size of 0 counts as 1",
-            "A size of 0 counts as 1: the rate decays after every step." => |d| vec![first(d, Decay::Step(0), 5)];
     }
 };
 

@@ -31,7 +31,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.6";
             "At t = 1, m̂ is g and v̂ is g², each with its own β, so r is g/(|g| + ε), and every w loses lr·(‖w‖/‖r‖)·r. \
              Store m and v, not m̂ and v̂." =>
             |d| vec![(Steps::new(d, 1), config(d, 0.0))];
-        corrects_the_bias_of_both_means: "v/(1−β₂ᵗ)",
+        corrects_the_bias_of_both_means: "m̂ and v̂ as in 1.5",
             "Store both means, and correct each with its own β and this call's t, the same for all parameters." =>
             |d| vec![(Steps::new(d, 2), config(d, 0.0)), (Steps::new(d, 4), config(d, 0.0))];
         includes_the_decay_in_the_direction: "√v̂ + ε) + λ·w",
@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.6";
             let steps = Steps::new(d, 1).times([0], 0.0, 1.0).times([2], 1.0, 0.0);
             vec![(steps.times([3], 0.0, 0.0), config(d, 0.0))]
         };
-        scales_tiny_norms: "is exactly 0",
+        scales_tiny_norms: "`‖r‖` is 0",
             "Only a norm of exactly 0 is special: add nothing to a norm, and take no small one for 0." => |d| vec![
                 // Far below ε, r is short as well.
                 (Steps::new(d, 1).times([0, 1, 2, 3], 1.0, TINY), config(d, 0.0)),

@@ -94,20 +94,20 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
             "Call `loss` once, at w + α·d. With two axes or more, each d[i] is multiplied by the 2-norm of w[i] and divided \
              by its own." =>
             |d| vec![look(d, &[0.75])];
-        starts_every_step_at_the_weights: "The loss at w + α·d",
+        starts_every_step_at_the_weights: "at `w + α·d`",
             "Normalise d to the first w, once; call `loss` once for each α, in their order, at that w + α·d." =>
             |d| vec![look(d, &[-0.5, 0.0, 0.25, 1.0]), look(d, &[0.5, -1.0, 0.0, 2.0, 1500.0]), look(d, &[])];
-        accepts_a_filter_of_zeros: "filter of zeros",
+        accepts_a_filter_of_zeros: "Filters of zeros",
             "If w[i] or d[i] is all zeros, w[i] stays: neither divide by its length, nor replace it." => |d| {
             let (weights, ways) = (numbers(d, [1.0, 0.0, 0.25]), numbers(d, [0.0, 1.0, 1.0]));
             vec![look(d, &[0.5]), Look { weights, ways, ..look(d, &[0.5]) }]
         };
-        accepts_short_filters: "however small its norm",
+        accepts_short_filters: "scaled to the 2-norm",
             "Only a length of exactly 0 is special: add nothing to a length, and take no short one for 0." => |d| {
             let ways = numbers(d, [TINY; 3]);
             vec![look(d, &[0.25]), Look { ways, ..look(d, &[0.25]) }]
         };
-        returns_non_finite_losses: "may be infinite or NaN",
+        returns_non_finite_losses: "for each α of `alphas`",
             "A loss that is infinite or NaN is a loss like the others: no end, and no error." => |d| {
             let loss = |call: usize, loss| Some([f64::INFINITY, loss, f64::NAN, loss][call % 4]);
             vec![Look { loss, of_loss: "loss 2 is NaN, loss 4 infinite", ..look(d, &[2.0, 1.0, 0.5, 0.0]) }]

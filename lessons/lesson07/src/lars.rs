@@ -38,17 +38,17 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.5";
         includes_the_decay_in_the_ratio: "The ratio is",
             "λ is in the ratio, as λ·‖w‖, and in lr·ratio·(g + λ·w); with at most one axis it is 0." =>
             |d| vec![(Steps::new(d, 2), config(d, 0.3))];
-        has_trust_ratio_1_for_zero_norms: "or 1 if ‖w‖ or ‖g‖ is exactly 0",
+        has_trust_ratio_1_for_zero_norms: "or 1 if `‖w‖` or `‖g‖` is 0",
             "If ‖w‖ or ‖g‖ is 0, only the ratio changes, to 1; the old velocity, g and λ·w do not." => |d| vec![
                 (Steps::new(d, 1).times([0], 0.0, 1.0).times([3], 0.0, 0.0), config(d, 0.1)),
                 (Steps::new(d, 2).times([0, 2, 3], 1.0, 0.0), config(d, 0.1)),
             ];
-        scales_tiny_norms: "is exactly 0",
+        scales_tiny_norms: "`‖g‖` is 0",
             "Only a norm of exactly 0 is special: add nothing to a norm, and take no small one for 0." => |d| vec![
                 (Steps::new(d, 1).times([0, 2, 3], 1.0, TINY), config(d, 0.0)),
                 (Steps::new(d, 1).times([0, 2, 3], TINY, 1.0), config(d, 0.0)),
             ];
-        scales_vectors_if_configured: "unless `config.vectors` is true",
+        scales_vectors_if_configured: "unless `config.vectors`",
             "If `config.vectors` is true, parameters with at most one axis have ratio and decay like all others." =>
             |d| vec![(Steps::new(d, 2), LarsConfig { vectors: true, ..config(d, 0.3) })];
     }

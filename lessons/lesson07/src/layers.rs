@@ -78,7 +78,7 @@ impl Steps {
             Facts::default()
                 .values("state.step", steps)
                 .cause("Each call is one step: add 1 to `state.step`, once for all parameters.")
-                .asked("`state` keeps m, v and t")
+                .asked("as in 1.5")
         };
         self.case(settings, 0).same(count(got.1), count(expected.1))
     }

@@ -30,7 +30,7 @@ fn found(answer: &Lesson07, (losses, smoothing, breaks): Input) -> Verdict {
         if none {
             return facts
                 .cause("No smoothed loss is lower than the one before it, which is no fall: the suggestion is None.")
-                .asked("Without a fall");
+                .asked("L ≥ 2 smoothed losses");
         }
         facts
     };
@@ -49,14 +49,14 @@ fn line(first: f64, by: f64, count: usize) -> Vec<f64> {
 
 pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
     by found {
-        tries_every_rate: "at each of `rates` in turn",
+        tries_every_rate: "each of `rates`",
             "Take one step at each rate, if any. Here β is 0: from t = 1 on, each smoothed loss is x, in f64; none diverges." =>
             |d| vec![plain(line(1.0, 0.1, d.whole(5, 9))), plain(Vec::new())];
-        suggests_nothing_without_a_fall: "Without a fall", "" => |d| {
+        suggests_nothing_without_a_fall: "L ≥ 2 smoothed losses", "" => |d| {
             let x = drawn(d, 1.0, 2.0);
             [vec![x, x, 2.5], vec![x, 2.1, 2.2, 2.3], vec![x]].map(plain).to_vec()
         };
-        smooths_with_bias_correction: "m/(1−βᵗ)",
+        smooths_with_bias_correction: "smoothed like m̂ in 1.5",
             "m ← β·m + (1−β)·x, from m = 0; the smoothed loss is m/(1−βᵗ), t from 1, in f64. m itself is not divided." =>
             |d| vec![((0..8).map(|i| drawn(d, 1.0, 1.1) + 0.2 * i as f64).collect(), drawn(d, 0.6, 0.9), 9.0)];
         suggests_a_rate_on_the_longest_fall: "⌊L/3⌋ + ⌊L/6⌋",
@@ -69,12 +69,12 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
             let to_the_end = [vec![5.0, 4.0, 3.5, 6.0, 5.5], line(8.0, -0.2, d.whole(7, 12))].concat();
             [falls(sixes), falls(sixes + 3), falls(sixes + 5), to_the_end].map(plain).to_vec()
         };
-        ends_a_fall_at_an_equal_loss: "lower than the one before it",
+        ends_a_fall_at_an_equal_loss: "lower than the one before",
             "An equal loss ends the fall: each must be lower than the one before it." => |d| {
             let losses = [vec![9.0, 8.0], vec![7.0; d.whole(5, 9)], vec![8.0, 7.5, 6.5, 6.0, 6.5]];
             vec![plain(losses.concat())]
         };
-        looks_for_the_fall_of_the_smoothed_losses: "L smoothed losses in a row",
+        looks_for_the_fall_of_the_smoothed_losses: "smoothed losses from `s` on",
             "Look for the longest fall in the smoothed losses, not in the single ones." => |d| {
             // The smoothed losses fall all the time, while every second single loss rises.
             let up = |i| 3.0 - 0.2 * i as f64 + 0.5 * (i % 2) as f64;

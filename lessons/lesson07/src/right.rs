@@ -30,7 +30,7 @@ pub const RIGHT: &[Right<Lesson07>] = &[
     }),
     right!("7.3", "a loop over the steps, multiplied at each fall", decayed: |d, t, gamma, base| {
         let falls = |step: u64| match d {
-            Decay::Step(size) => i32::from(step.is_multiple_of((*size).max(1))),
+            Decay::Step(size) => i32::from(step.is_multiple_of(*size)),
             Decay::Milestones(list) => list.iter().filter(|&&m| m == step).count() as i32,
             Decay::Exponential => 1,
         };

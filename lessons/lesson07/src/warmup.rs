@@ -27,14 +27,14 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.1";
                 (0..1, d.whole(5, 50) as u64, drawn(d, 0.01, 0.2), 512, 32),
                 (0..1, d.whole(5, 50) as u64, drawn(d, 0.01, 0.2), 256, 64),
             ];
-        stays_at_the_scaled_rate: "stays there",
+        stays_at_the_scaled_rate: "from step `warmup` on",
             "From step `warmup` on, the rate is base·batch/reference, the same in every step." => |d| {
             let (warmup, base) = (d.whole(3, 9) as u64, drawn(d, 0.01, 0.2));
             // More steps than 32 bits can count.
             let all = [warmup..warmup + 3, 1000 * warmup..1000 * warmup + 1, (1 << 32) + 1..(1 << 32) + 2];
             all.map(|steps| (steps, warmup, base, 256, 32)).to_vec()
         };
-        rises_linearly: "rises linearly",
+        rises_linearly: "a linear rise",
             "At step t of the warm-up, a share t/warmup of the way from `base` to the scaled rate is done." => |d| {
             let (warmup, base) = (d.whole(4, 8) as u64, drawn(d, 0.01, 0.2));
             vec![(1..warmup, warmup, base, 256, 32), (0..3, 1, base, 256, 32)]
@@ -46,7 +46,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.1";
             let batch = 2 * reference + d.whole(6, 9) * reference / 10;
             vec![(2..6, 4, base, batch, reference), (2..6, 4, base, d.whole(8, 28), reference)]
         };
-        starts_at_the_scaled_rate_without_warm_up: "If `warmup` is 0",
+        starts_at_the_scaled_rate_without_warm_up: "from step `warmup` on",
             "If `warmup` is 0, step 0 already has the scaled rate; do not divide by 0." =>
             |d| vec![(0..3, 0, drawn(d, 0.01, 0.2), 128, 32)];
     }

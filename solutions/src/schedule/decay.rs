@@ -5,11 +5,11 @@
 /// When the learning rate is multiplied by gamma.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decay {
-    /// Every N steps; 0 counts as 1.
+    /// After every N steps, first at step N. N is at least 1.
     Step(u64),
-    /// At these steps, in any order.
+    /// At each of these steps, in any order.
     Milestones(Vec<u64>),
-    /// At each step.
+    /// After every step, first at step 1.
     Exponential,
 }
 // ANCHOR_END: Decay
