@@ -125,8 +125,7 @@ pub fn place_from<const M: u8>(variable: &dyn Fn(&str) -> Option<String>) -> Res
     let number = |name: &str| -> Result<usize> {
         let text = variable(name)
             .with_context(|| format!("{name} is missing"))?;
-        text.trim()
-            .parse()
+        text.parse()
             .with_context(|| format!("{name} is '{text}'"))
     };
     let mut launchers = [

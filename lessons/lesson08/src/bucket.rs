@@ -33,12 +33,11 @@ fn model(bytes: &[usize], kinds: &str, first: usize, others: usize) -> Input {
 
 fn any_model(d: &mut Draw) -> Input {
     let (kinds, count) = (d.whole(1, 6), d.whole(0, 16));
-    // Some have no bytes.
-    let mut one = || (d.whole(0, 9).saturating_sub(1), KINDS[d.whole(0, kinds - 1)]);
+    let mut one = || (d.whole(1, 9), KINDS[d.whole(0, kinds - 1)]);
     (
         (0..count).map(|_| one()).collect(),
-        d.whole(0, 12),
-        d.whole(0, 25),
+        d.whole(1, 12),
+        d.whole(1, 25),
     )
 }
 
@@ -52,14 +51,14 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
                 model(&[1, 2, 3], "0", 10, 10),
                 model(&[d.whole(20, 30); 3], "0", 10, 20),
             ];
-        closes_at_the_byte_limit: "with which its bytes reach the limit",
+        closes_at_the_byte_limit: "with which it reaches its limit",
             "Add the parameter, then close its bucket if that has reached the limit. Open ones come last." => |d| {
             let size = d.whole(20, 30);
             // Exactly full, then beyond.
             let exact = model(&[2, 7, 6, 4, 6], "0", 10, 10);
             vec![exact, model(&[8, size, size, 9, 2], "0", 10, 10), model(&[3, 5, 5, 10], "0", 10, 10)]
         };
-        keeps_the_first_bucket_small: "`sizes.first` for the first bucket of each kind",
+        keeps_the_first_bucket_small: "its limit in `sizes`",
             "The limit is `sizes.first` until a bucket of this kind is closed, and then `sizes.others`." => |d| vec![
                 model(&[2, 5, 8, 7, 6, 8], "0", 10, 20),
                 model(&[10; 9], "0", d.whole(5, 9), d.whole(31, 39)),
@@ -89,12 +88,8 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
             all.extend(orders.map(|kinds| model(&[1; 6], kinds, 10, 20)));
             all
         };
-        puts_each_parameter_into_one_bucket: "even one of 0 bytes",
-            "Each parameter is in one bucket, also one of 0 bytes. The first parameter reaches a limit of 0." => |d| {
-            let mut all = [(10, 20), (0, 0)].map(|(a, b)| model(&[3, 0, 0, 9, 0, 10, 0], "0100000", a, b)).to_vec();
-            all.extend((0..60).map(|_| any_model(d)));
-            all
-        };
+        puts_each_parameter_into_one_bucket: "Each goes into the open bucket",
+            "Each parameter is in one bucket, be there one kind or several." => |d| (0..60).map(|_| any_model(d)).collect();
     }
 };
 

@@ -28,7 +28,7 @@ fn number(d: &mut Draw) -> f64 {
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
     by seconds {
-        counts_ring_messages: "the messages that one rank sends",
+        counts_ring_messages: "a rank sends its messages",
             "A rank sends 2(p − 1) messages, as f64, of α + β·bytes/p seconds each, one after the other." => |d| vec![
                 // 8 messages of 2,000 bytes; neither part is small against the other.
                 (RING, 5, 1e4, 5e-6, 2e-9),
@@ -38,7 +38,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
                 (RING, d.whole(3, 50), 0.0, number(d), 0.0),
                 (RING, d.whole(1_000, 9_000), 0.0, number(d), 0.0),
             ];
-        sends_one_chunk_per_message: "chunks of `bytes`/p",
+        sends_one_chunk_per_message: "each with `bytes/p` bytes",
             "Each message has bytes/p bytes, not rounded, in f64; all ranks send at the same time." => |d| {
             let (p, beta) = (d.whole(3, 50), number(d));
             let bytes = (p * d.whole(10, 900)) as f64;
@@ -61,7 +61,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
             all.push((TREE, 8, 1000.0, 0.0, 1e-6));
             all
         };
-        rounds_up_to_a_power_of_two: "need as many steps as 8",
+        rounds_up_to_a_power_of_two: "`⌈log₂ p⌉` steps up",
             "Round log₂ p up, exactly, then double it: f32 and ln p / ln 2 round it. Each step takes at least α." => |d| {
             let alpha = number(d);
             let some = [6, 5, 3, 7, 9, d.whole(17, 31), d.whole(1000, 1023), 1025];
@@ -69,7 +69,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.7";
             let large = [(1 << 24) + 1, 1 << 29, (1 << 31) + 1];
             some.into_iter().chain(large).map(|p| (TREE, p, 0.0, alpha, 0.0)).collect()
         };
-        is_free_for_one_rank: "One rank alone sends nothing", "One rank has nobody to send to: 0 seconds." => |d| {
+        is_free_for_one_rank: "a rank sends its messages", "One rank has nobody to send to: 0 seconds." => |d| {
             let (alpha, beta, bytes) = (number(d), number(d), d.number(1e3, 1e6).round());
             [RING, TREE].map(|way| (way, 1, bytes, alpha, beta)).into()
         };

@@ -20,7 +20,7 @@ fn efficiency(answer: &Lesson08, (one, all, shared_by): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.6";
     by efficiency {
-        weak_scaling_compares_the_times: "as much work as the single rank had",
+        weak_scaling_compares_the_times: "in weak scaling",
             "Divide the time of one rank by that of all, in f64, and round nothing." => |d| {
             let one = d.number(1.0, 9.0);
             // 1/3 is not exact in f32.

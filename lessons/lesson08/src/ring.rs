@@ -68,10 +68,10 @@ fn ring(answer: &Lesson08, ((name, half), data): Input) -> Verdict {
         Ok(sums
             .items("lengths of the messages of rank 0, 1, 2, …", lengths)
             .cause(STEPS)
-            .asked("In each of p − 1 steps")
+            .asked("In each of `p − 1` steps")
             .items("receivers of rank 0, 1, 2, …", receivers)
             .cause(NEIGHBOURS)
-            .asked("In each of p − 1 steps"))
+            .asked("In each of `p − 1` steps"))
     };
     case.same(facts(answer)?, facts(&REFERENCE)?)
 }
@@ -110,16 +110,16 @@ fn even(d: &mut Draw, halves: &[Half]) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
     by ring {
-        reduces_each_chunk_at_its_owner: "the sum of that chunk over all ranks",
+        reduces_each_chunk_at_its_owner: "its sum over all ranks",
             "In p − 1 steps, rank r sends chunk r − 1, then what arrived last, with its own numbers added. Count \
              modulo p, add p before you subtract, and send before you receive." => |d| even(d, &[SCATTER]);
-        gathers_all_chunks: "ends with all of `data` complete",
+        gathers_all_chunks: "all of `data` is complete",
             "In p − 1 steps, rank r sends chunk r, then what arrived last, and copies what arrives. Count modulo p, \
              add p before you subtract, and send before you receive." => |d| even(d, &[GATHER]);
-        composes_to_an_all_reduce: "ends with all of `data` complete",
+        composes_to_an_all_reduce: "all of `data` is complete",
             "The first half must end with chunk r complete at rank r, and the second one must start with it." =>
             |d| even(d, &[BOTH]);
-        accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",
+        accepts_uneven_and_empty_chunks: "`chunk(data.len(), r, p)`",
             "Take every range, also an empty one, from `chunk`; a buffer is as long as the chunk that arrives." => |d| {
             let (world, more) = (d.whole(5, 9), d.whole(1, 4));
             drawn(d, &[SCATTER, GATHER], &[(4, 10), (3, 7), (world, 3 * world + more), (9, 23), (5, 3), (3, 0)])

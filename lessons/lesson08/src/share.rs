@@ -35,14 +35,14 @@ fn uneven(d: &mut Draw, drop_tail: bool) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson08>] = rows! { "8.1";
     by shares {
-        strides_by_world_size: "every `world_size`-th record",
+        strides_by_world_size: "Every `world_size`-th record",
             "Take every `world_size`-th record of `order`, the first at index `rank`, in this order." => |d| {
             let (world, each) = (d.whole(2, 5), d.whole(2, 4));
             let order = order(d, world * each);
             let known = (vec![5, 3, 8, 1, 9, 4], 2, false);
             vec![known, (order.clone(), world, false), (order.clone(), world, true), (order, 1, false)]
         };
-        drops_the_tail_if_asked: "`drop_tail` drops the rest",
+        drops_the_tail_if_asked: "`drop_tail` drops the tail",
             "With `drop_tail`, each rank gets `order.len() / world_size` records; the rest at the end is dropped." =>
             |d| uneven(d, true);
         wraps_around_if_uneven: "extended by its own beginning",
@@ -53,10 +53,10 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.1";
             let n = d.whole(2, 3);
             vec![(vec![4, 2, 9], 2, false), (vec![4], 3, false), (order(d, n), d.whole(2 * n + 1, 9), false)]
         };
-        is_empty_for_an_empty_order: "empty order",
+        is_empty_for_an_empty_order: "equally many",
             "Shares are empty without records, and with `drop_tail` if there are fewer records than ranks." =>
             |d| vec![(vec![], 2, false), (vec![], 3, true), (order(d, 5), 4, true), (order(d, 3), 4, true)];
-        accepts_any_number_of_ranks: "equally many records",
+        accepts_any_number_of_ranks: "All ranks get equally many",
             "On any number of ranks, all get equally many records, also if one is in `order` twice." => |d| {
             let first = d.whole(1, 9);
             let sizes = (1..=9).flat_map(|world| (0..=20).map(move |n| (world, n)));

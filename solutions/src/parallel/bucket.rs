@@ -24,7 +24,7 @@ pub struct Bucket {
 /// Bucket sizes at which a bucket is closed, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketSizes {
-    /// Size of the first bucket: small, so that communication starts early.
+    /// Size of the first bucket of each kind: small, so that communication starts early.
     pub first: usize,
     /// Size of the other buckets.
     pub others: usize,
