@@ -35,7 +35,7 @@ fn settled(answer: &Lesson09, (sizes, ranks): Input) -> Verdict {
             .text("result", result.map_or("an error".to_owned(), |sizes| format!("{sizes:?}")))
             .items("given numbers that the error contains", named)
             .cause("A user must see what does not agree: the error contains each given size and the number of ranks.")
-            .asked("The last two errors contain")
+            .asked("contains all given sizes")
     };
     let text = format!("{wanted:?}, ranks: {ranks}");
     given(text).same(facts(answer), facts(&REFERENCE))
@@ -60,10 +60,10 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.6";
                 ([Some(micro * ranks), None, None], ranks), ([None, Some(micro), None], ranks),
             ]
         };
-        rejects_contradictions: "the sizes contradict each other",
+        rejects_contradictions: "if no sizes agree",
             "If three are given and train is not micro × accumulation × ranks, return an error; change none." =>
             |_| [[48, 4, 2], [48, 4, 6], [48, 2, 3], [12, 4, 3], [49, 4, 3]].map(on_4).into();
-        rejects_remainders: "a division has a remainder",
+        rejects_remainders: "if no sizes agree",
             "If the division for a missing size has a remainder, return an error: do not round." => |d| {
             let ranks = d.whole(3, 9);
             let train = ranks * d.whole(3, 9) + d.whole(1, ranks - 1);

@@ -36,32 +36,32 @@ fn sent(answer: &Lesson09, (n, ranks, stage): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
     by kept {
-        keeps_everything_without_sharding: "Without sharding",
+        keeps_everything_without_sharding: "The bytes that each of `ranks` ranks keeps",
             "Without sharding, or alone, a rank keeps all: weights and master weights, gradients, optimizer." => |d| {
             let n = d.whole(10, 99) as u64;
             [at(&Stage::ALL[..1], &[(n, 1), (n, 2), (n, 7)]), at(&Stage::ALL, &[(n, 1)])].concat()
         };
-        shares_more_with_each_stage: "Stage 1 shares the optimizer's state",
+        shares_more_with_each_stage: "Stage 1 shares optimizer state",
             "Master weights and optimizer are shared from stage 1 on, gradients from 2 on, weights at 3." =>
             |d| at(&Stage::ALL[1..], &[(7 * d.whole(10, 99) as u64, 7)]);
         rounds_shares_up: "rounded up", "Divide `parameters` by `ranks`, round up, then multiply by the bytes." =>
             |_| at(&Stage::ALL[1..], &[(10, 4), (9, 2), (3, 8), (0, 4)]);
         // The last two have shares that f64 and f32 cannot hold exactly.
-        counts_large_models: "10¹²", "32 bits and floats are too narrow for 10¹² parameters: compute in u64." => |_| {
+        counts_large_models: "`parameters/ranks`", "32 bits and floats are too narrow for 10¹² parameters: compute in u64." => |_| {
             let odd = 1_000_000_000_001;
             at(&Stage::ALL, &[(7_500_000_000, 64), (1_000_000_000_000, 1024), (odd, 1), (odd, 3)])
         };
     }
     by sent {
-        counts_two_passes: "have one of each",
+        counts_two_passes: "a reduce-scatter and an all-gather",
             "Up to stage 2: two passes, in each of which a rank sends (`ranks` − 1) chunks. Count its numbers." =>
             |d| at(&Stage::ALL[..3], &[(12, 3), (7 * d.whole(10, 99) as u64, 7)]);
-        gathers_once_more_in_stage_3: "gathers once more", "Stage 3: two all-gathers, a reduce-scatter." =>
+        gathers_once_more_in_stage_3: "at stage 3 one more", "Stage 3: two all-gathers, a reduce-scatter." =>
             |d| at(&Stage::ALL[3..], &[(12, 3), (7 * d.whole(10, 99) as u64, 7)]);
         // The last one has more than 32 bits.
         rounds_chunks_up: "rounded up", "Divide by `ranks` and round up first; then multiply, in u64." =>
             |_| at(&Stage::ALL[2..], &[(3, 8), (10, 4), (9, 2), (0, 4), (1_000_000_000_000, 1000)]);
-        is_free_for_one_rank: "(`ranks` − 1) chunks", "One rank alone has nobody to send to." =>
+        is_free_for_one_rank: "`ranks − 1` chunks", "One rank alone has nobody to send to." =>
             |d| at(&Stage::ALL, &[(d.whole(10, 99) as u64, 1)]);
     }
 };

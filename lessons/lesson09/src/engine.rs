@@ -104,14 +104,14 @@ impl OnRanks for Training {
             )
             .values("gradients and micro-batches left in the state", &left)
             .cause("After a step, `state.gradients` is an empty list and `state.micro_batches` is 0.")
-            .asked("The list is then empty")
+            .asked("The state is then empty")
             .values("loss scales", &scales)
             .cause("Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates.")
-            .asked("once at the end")
+            .asked("once")
             .values("params", &stepped)
             .values("norms", &norms)
             .cause("The norm is the root of the sum of squares of all ranks' mean gradients, unscaled and not yet clipped.")
-            .asked("has the norm before clipping"))
+            .asked("sums `norm² = Σg²`"))
     }
 }
 
@@ -191,18 +191,18 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
     by results {
         steps_by_the_unscaled_mean: "divided by `state.scaler.scale()`",
             "Mend 9.3 first if you call it. Divide the sum by the ranks and by the scale before its update; gather what `update` changed." => unclipped;
-        clips_by_the_norm_of_all_gradients: "g ← g·clip/norm if norm > `state.clip` > 0",
+        clips_by_the_norm_of_all_gradients: "`g ← g·clip/norm` if `norm > clip > 0`",
             "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
         skips_on_every_rank: "no rank calls `update`",
             "If any rank's chunk is not finite, all skip, update the scale, and start the next step empty." => overflowing;
     }
     by added {
-        rejects_gradients_that_do_not_fit: "has another length",
+        rejects_gradients_that_do_not_fit: "a different length",
             "Return an error if the step has all its micro-batches, or if a list has another length than the last." =>
             |_| [vec![2; 3], vec![2, 3], vec![2, 1]].map(|n| (2, n.into_iter().map(|n| vec![1.0; n]).collect())).into();
     }
     by errors {
-        passes_on_errors_of_the_step: "the error of any call at once",
+        passes_on_errors_of_the_step: "any error at once",
             "Pass on the error of each call with `?`: of the three collectives, of `update` and of the scaler." =>
             |d| [(2, ""), (2, ALL_REDUCE), (1, "update"), (2, "update"), (1, "scaler.update")]
                 .map(|(world, fails)| (run(d, world, 4, [1, 1]), fails)).into();

@@ -27,7 +27,7 @@ impl OnRanks for GradientsByRank {
                 [wasteful],
             )
             .cause("Return a new list, as long as the chunk: `truncate`, `drain` and `clear` free nothing.")
-            .asked("little more memory"))
+            .asked("little more than its length"))
     }
 }
 
@@ -36,12 +36,12 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
         returns_its_chunk_of_the_mean: "this rank's `chunk` of the mean of `gradients` over the ranks",
             "Return this rank's chunk of the sum, divided by the number of ranks, once." =>
             |d| [(1, 3), (3, 9), (2, 6), (4, 1200), (5, 10)].map(|(world, n)| drawn(d, world, n)).into();
-        accepts_uneven_and_empty_chunks: "Chunks may be uneven or empty",
+        accepts_uneven_and_empty_chunks: "this rank's `chunk`",
             "`mine` is as long as `chunk(length, rank, p)`, also an empty one; every rank makes the same call." =>
             |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
     }
     by errors {
-        passes_on_the_error: "its error", "Pass on the error of `reduce_scatter` with `?`." =>
+        passes_on_the_error: "Returns its error", "Pass on the error of `reduce_scatter` with `?`." =>
             |d| vec![(drawn(d, 2, 4), "")];
     }
 };

@@ -99,7 +99,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
             |d| models(d, BACKWARD);
     }
     by errors {
-        returns_errors: "the error of any call at once",
+        returns_errors: "any error at once",
             "Pass on the error of each call with `?`, in both passes: of the collectives and of `work`." => |d| [
                 (FORWARD, 2, ""), (BACKWARD, 2, ""), (FORWARD, 1, "work"), (BACKWARD, 1, "work"), (BACKWARD, 2, "work"),
             ].map(|(backward, world, fails)| (drawn(d, backward, world, &[4]), fails)).into();

@@ -14,7 +14,7 @@ fn parts(answer: &Lesson09, (sizes, rank, world): Input) -> Verdict {
             .items("ranges of the parts", parts.iter().map(|s| &s.range))
             .items("parameters of the parts", parts.iter().map(|s| s.param))
             .cause("`param` is an index among all parameters, also those without a part and those without elements.")
-            .asked("one part for each parameter")
+            .asked("One part for each parameter")
     };
     given(format!("sizes {sizes:?}, rank {rank} of {world}")).same(facts(answer), facts(&REFERENCE))
 }
@@ -25,18 +25,18 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.1";
         cuts_parameters_where_chunks_end: "laid end to end",
             "A part has the elements of a parameter that are in the rank's chunk, by their index in the parameter." =>
             |_| vec![(vec![5, 1, 1, 1], 0, 2), (vec![6], 0, 2), (vec![6], 1, 2), (vec![5, 3], 0, 2), (vec![9], 1, 3)];
-        counts_from_the_start_of_each_parameter: "counts from the parameter's own first element",
+        counts_from_the_start_of_each_parameter: "The parts of the parameters",
             "Start and end of a range count from its parameter's first element: subtract its position." => |d| {
             let (a, b) = (d.whole(1, 5), d.whole(10, 30));
             vec![(vec![5, 3], 1, 2), (vec![2 * a, 2 * b], 1, 2)]
         };
-        returns_one_part_for_each_parameter: "one part for each parameter that the chunk touches",
+        returns_one_part_for_each_parameter: "One part for each parameter that the chunk touches",
             "Return exactly one part for each parameter that the chunk touches." => |d| {
             let each = d.whole(2, 6);
             let all = vec![1, 2, 2, 2, 1];
             vec![(vec![each, 1, 2, each], 0, 1), (all.clone(), 0, 2), (all, 1, 2)]
         };
-        leaves_out_empty_parts: "No part is empty",
+        leaves_out_empty_parts: "none is empty",
             "A parameter without elements has no part and does not move the positions of the next ones; go on after it." =>
             // In the last, an answer with one part is another than one that ends at the empty parameter.
             |_| {

@@ -57,15 +57,15 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
         steps_by_the_mean_gradient: "the mean over the ranks",
             "Average all gradients, call `update` once with the own chunk of both lists, and gather what it changed." =>
             |d| [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)).into();
-        keeps_optimizer_state_by_part: "this rank's `chunk` of `params`",
+        keeps_optimizer_state_by_part: "this rank's `chunk` of both lists",
             "`update` keeps state for its parameters: it gets the same chunk in every step, and nothing else." =>
             |d| [(1, 3), (2, 6), (4, 8)].map(|shape| steps(d, shape, 3)).into();
-        accepts_uneven_and_empty_parts: "Chunks may be uneven or empty",
+        accepts_uneven_and_empty_parts: "this rank's `chunk`",
             "The own part is `chunk(length, rank, p)`, also an empty one; every rank makes the same calls." =>
             |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0), (4, 11)].map(|shape| steps(d, shape, 3)).into();
     }
     by errors {
-        passes_on_errors: "the error of any call at once",
+        passes_on_errors: "any error at once",
             "Pass on the error of each call with `?`: of both collectives and of `update`." =>
             |d| [(2, ""), (1, "update"), (2, "update")].map(|(world, fails)| (steps(d, (world, 4), 1), fails)).into();
     }
