@@ -45,9 +45,9 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
             let stages = d.whole(6, 40);
             vec![(4, 12), (5, 32), (stages, 4 * (stages - 1)), (stages, 2 * (stages - 1)), (d.whole(3, 6), d.whole(7, 12))]
         };
-        is_zero_for_a_single_stage: "through each of the other stages", "With one stage the bubble is 0." =>
+        is_zero_for_a_single_stage: "the idle time of a stage", "With one stage the bubble is 0." =>
             |d| vec![(1, 1), (1, d.whole(2, 20))];
-        may_exceed_one: "The bubble may exceed 1",
+        may_exceed_one: "It may exceed 1",
             "With few micro-batches a stage is idle for longer than it computes." => |d| {
             let m = d.whole(2, 9);
             vec![(4, 1), (3 * m + 1, m)]
@@ -59,13 +59,13 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
             let (warm_up, m) = (d.whole(2, 4), d.whole(3, 6));
             vec![order(0, 4), order(warm_up, warm_up + 3), order(m, m)]
         };
-        counts_any_order: "belong to any schedule",
+        counts_any_order: "may be any schedule",
             "The greatest count may be anywhere; a backward pass takes off one, not all, and the numbers of the micro-batches do not matter." =>
             |_| vec![passes(&[8, 6, 10, -10, -6, -8, 9, -9]), passes(&[1, -1, 2, 3, -3, 4, 5, -5, -4, -2])];
-        counts_what_is_left: "lack backward passes at the end",
+        counts_what_is_left: "a part of one",
             "Compare the count after each pass: an order may end with a forward pass." =>
             |_| vec![passes(&[1]), passes(&[1, -1, 2, 3]), passes(&[1, 2, -1])];
-        keeps_none_of_an_empty_order: "or be empty",
+        keeps_none_of_an_empty_order: "a part of one",
             "Begin with 0: without passes nothing is kept." => |_| vec![Vec::new()];
     }
 };

@@ -23,7 +23,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.3";
     by order {
         computes_all_forward_passes_first: "all forward passes, then all backward passes",
             "On each stage: one forward pass of every micro-batch, then one backward pass of every micro-batch." => shapes;
-        is_empty_without_micro_batches: "the order is empty", "Without micro-batches there is no pass." => empty;
+        is_empty_without_micro_batches: "all forward passes", "Without micro-batches there is no pass." => empty;
     }
 };
 

@@ -64,22 +64,22 @@ fn facts(c: Choice) -> Facts {
         .text("candidate", candidate)
         .values("data", c.data)
         .cause("`data` is the number of all ranks divided by `tensor` · `pipeline`.")
-        .asked("`data` is the number of ranks")
+        .asked("its other fields")
         .values("micro_batch", c.micro_batch)
         .cause("Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1.")
-        .asked("Without a pipeline, it is")
+        .asked("its other fields")
         .values("micro_batches", c.micro_batches)
         .cause("The share is `batch` / `data`, and `micro_batches` is the share / `micro_batch`, both rounded up.")
-        .asked("`micro_batches` is the share")
+        .asked("its other fields")
         .values("bytes", c.bytes)
         .cause(
             "The three numbers of `bytes_per_rank` for parameters / parts, and activations / parts of each sample kept, both \
              rounded up. A pipeline keeps min(`pipeline`, `micro_batches`) samples.",
         )
-        .asked("`bytes` is the sum of")
+        .asked("its other fields")
         .text("fits", c.fits.to_string())
         .cause("`fits` is whether `bytes` is at most the memory of a rank.")
-        .asked("`fits` is whether")
+        .asked("its other fields")
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
@@ -88,12 +88,12 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let sizes = [(1, 1), (1, 4), (2, 3), (d.whole(2, 5) as u64, 2)];
             sizes.map(|(nodes, ranks)| (work(100), machine(nodes, ranks, 1_000_000))).into()
         };
-        chooses_the_largest_micro_batch: "the largest that fits",
+        chooses_the_largest_micro_batch: "its other fields",
             "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
             let work = work(100 + d.whole(0, 20) as u64);
             [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| cases(work, size, |c| c.stage == Zero0 && c.tensor == 1)).collect()
         };
-        shares_states_next: "then with `Zero2`",
+        shares_states_next: "`Zero2`",
             "Next come `Zero1` and `Zero2`; the model is the sum of `bytes_per_rank`. If it exceeds the memory, `micro_batch` is 1." =>
             |_| [(1, 4), (2, 4), (3, 2)].iter().flat_map(|&size| cases(work(100), size, |c| [Zero1, Zero2].contains(&c.stage))).collect();
         splits_layers_inside_a_node_then_over_nodes: "each divisor of `ranks_per_node`",
@@ -105,7 +105,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let works = [work(30_000), Work { batch, ..work(30_000) }, Work { batch: 2, ..work(30_000) }, work(100)];
             works.iter().flat_map(|&work| sizes.map(|size| cases(work, size, |c| c.tensor * c.pipeline > 1)).concat()).collect()
         };
-        gathers_parameters_over_fast_links: "with `Zero3`",
+        gathers_parameters_over_fast_links: "`Zero3`",
             "`Zero3` is a candidate with one node, or if `between` is at least `inside`." => |_| {
             // So little memory that of the copies of a whole model only that with ZeRO 3 fits.
             let links = |nodes, inside, between| {
@@ -116,7 +116,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
                 links(2, 25e9, 50e9), links(2, 300e9, 300e9), links(1, 300e9, 25e9),
             ]
         };
-        returns_the_smallest_if_none_fits: "the one with the fewest bytes",
+        returns_the_smallest_if_none_fits: "the first of those with the fewest bytes",
             "If none fits, return the candidate with the fewest bytes, the first of equals." => |_| {
             // Large activations: a pipeline that holds many of them needs more than a candidate before it.
             let large = Work { parameters: 100, ..work(1_000_000) };
@@ -128,7 +128,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let with = |layers| [800, 1_000, 2_200].map(|memory| (Work { layers, ..work(100) }, machine(12, 2, memory)));
             [4, 5, 6, 1].into_iter().flat_map(with).collect()
         };
-        rounds_up: "rounded up", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
+        rounds_up: "its other fields", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
             let mut odd = || {
                 let [parameters, activations] = [1_001, 10_001].map(|n| n + 12 * d.whole(0, 40) as u64);
                 let work = Work { parameters, batch: 49, ..work(activations) };
@@ -138,7 +138,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let three = (Work { parameters: 3_000, ..work(100) }, machine(1, 3, 16_067));
             [odd(), odd(), vec![three]].concat()
         };
-        fills_the_memory_exactly: "at most `memory`", "A candidate fits if its bytes are at most the memory." => |_| {
+        fills_the_memory_exactly: "that fits", "A candidate fits if its bytes are at most the memory." => |_| {
             let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
             cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect()
         };

@@ -59,7 +59,7 @@ fn gradients(answer: &Lesson10, layer: Layer) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
     by outputs {
-        sums_the_outputs_and_adds_the_bias_once: "of a linear layer x·Wᵀ + b",
+        sums_the_outputs_and_adds_the_bias_once: "of a linear layer `x·Wᵀ + b`",
             "Multiply this rank's columns of x and W, sum the products over the ranks by one call that all of them make, and then add \
              the whole bias." => |d| layers(d, false);
     }
@@ -68,11 +68,11 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
             |d| layers(d, false);
     }
     by error {
-        passes_on_the_error: "return its error", "Return the error of the sum, with `?`." =>
+        passes_on_the_error: "returns its error", "Return the error of the sum, with `?`." =>
             |d| layers(d, false).split_off(2);
     }
     by gradients {
-        returns_the_gradients_of_its_part: "the gradients of `x_part`, `weight_part` and `bias`",
+        returns_the_gradients_of_its_part: "Returns the gradients of `row_parallel`",
             "The gradients are grad_y·W, grad_yᵀ·x and the sum of grad_y over the rows, with this rank's columns and nothing sent." =>
             |d| layers(d, false);
     }

@@ -42,24 +42,25 @@ pub struct Machine {
 // ANCHOR_END: Machine
 
 // ANCHOR: Choice
-/// How a step is spread. All ranks are used: tensor · pipeline · data is their number.
+/// How a step is spread. All ranks are used: tensor · pipeline · data is their number. Quotients are rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Choice {
     /// Ranks that share each layer.
     pub tensor: u64,
     /// Ranks that share the layers: the stages of the pipeline.
     pub pipeline: u64,
-    /// Copies of the model, each with its own share of the batch.
+    /// Copies of the model, each with its own share of the batch: `batch / data` samples.
     pub data: u64,
     /// What the copies share: the stage of ZeRO.
     pub stage: Stage,
-    /// Samples in a micro-batch.
+    /// Samples in a micro-batch. With a pipeline: 1. Without: the most that fit, but at least 1 and at most the share.
     pub micro_batch: u64,
-    /// Micro-batches in a step.
+    /// Micro-batches in a step: share / `micro_batch`.
     pub micro_batches: u64,
-    /// Bytes that a rank keeps.
+    /// Bytes that a rank keeps: the sum of `bytes_per_rank(parameters / parts, each, stage, data)`, where parts = tensor ·
+    /// pipeline, and for each sample in min(`pipeline`, `micro_batches`) micro-batches `activations / parts`.
     pub bytes: u64,
-    /// Whether they fit in its memory.
+    /// Whether these are at most the memory of a rank.
     pub fits: bool,
 }
 // ANCHOR_END: Choice
