@@ -116,7 +116,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
                 links(2, 25e9, 50e9), links(2, 300e9, 300e9), links(1, 300e9, 25e9),
             ]
         };
-        returns_the_smallest_if_none_fits: "the first of those with the fewest bytes",
+        returns_the_smallest_if_none_fits: "the first with the fewest bytes",
             "If none fits, return the candidate with the fewest bytes, the first of equals." => |_| {
             // Large activations: a pipeline that holds many of them needs more than a candidate before it.
             let large = Work { parameters: 100, ..work(1_000_000) };

@@ -73,8 +73,8 @@ pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }
 
-/// Returns the first of these candidates that fits, or else the first of those with the fewest bytes. `Choice` says
-/// how its other fields follow.
+/// Returns the first of these candidates that fits, or else the first with the fewest bytes. `Choice` says how its
+/// other fields follow.
 ///
 /// - Data parallelism with `Zero0`, `Zero1`, `Zero2` and, if there is one node or `between >= inside`, `Zero3`.
 /// - `Zero0` with `tensor` = each divisor of `ranks_per_node`, ascending.
