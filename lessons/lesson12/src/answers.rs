@@ -5,15 +5,12 @@ use candle_core::{D, Result, Tensor, bail};
 use canopy::target::{SparseGradient, Summary};
 
 pub fn embed<const M: u8>(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
-    let (categories, width) = table.dims2()?;
+    let (categories, _) = table.dims2()?;
     if let Some(id) = ids.iter().find(|&&id| M != 1 && id as usize >= categories) {
         bail!("id {id}, but the table has {categories} rows");
     }
-    if ids.is_empty() {
-        return Tensor::zeros((0, width), table.dtype(), table.device());
-    }
     let ids = Tensor::new(ids, table.device())?;
-    table.contiguous()?.index_select(&ids, 0)
+    table.index_select(&ids, 0)
 }
 
 pub fn embedding_gradient<const M: u8>(ids: &[u32], grad: &Tensor) -> Result<SparseGradient> {
@@ -29,9 +26,6 @@ pub fn embedding_gradient<const M: u8>(ids: &[u32], grad: &Tensor) -> Result<Spa
         rows.dedup();
     }
     let zeros = Tensor::zeros((rows.len(), width), grad.dtype(), grad.device())?;
-    if ids.is_empty() {
-        return Ok(SparseGradient { rows, values: zeros });
-    }
     let place = |id: &u32| rows.partition_point(|row| row < id) as u32;
     let places: Vec<u32> = ids.iter().map(place).collect();
     let places = Tensor::new(places, grad.device())?;

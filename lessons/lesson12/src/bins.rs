@@ -40,11 +40,11 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             let reversed = ascending(d, 6).into_iter().rev().collect();
             vec![(ascending(d, 5), 1), (ascending(d, 2), 1), (reversed, 1)]
         };
-        fills_bins_equally: "at least i/bins of all values are at most v",
+        fills_bins_equally: "at least `i/bins` of all values are at most v",
             "After the first, edge i is one of the sorted values, that of index `(i * n).div_ceil(bins) - 1`." =>
             |d| [(6, 2), (6, 3), (11, 4), (9, 4), (12, 4), (12, 3), (10, 5), (10, 3), (7, 2)]
                 .map(|(count, bins)| (ascending(d, count), bins)).to_vec();
-        sorts_the_values_first: "in any order", "Sort a copy of the values first, with `f64::total_cmp`." => |d| {
+        sorts_the_values_first: "the ascending edges", "Sort a copy of the values first, with `f64::total_cmp`." => |d| {
             // Negative and of two digits: not in the order of their texts or absolute values.
             let mut all = vec![(vec![3.5, -10.25, 20.0, -2.0, 3.25, 7.75, 3.75], 6)];
             for (count, bins) in [(8, 4), (9, 2), (13, 5)] {
@@ -55,7 +55,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             }
             all
         };
-        accepts_more_bins_than_values: "and fewer than `bins`",
+        accepts_more_bins_than_values: "the smallest value v",
             "With more bins than values, the same rule holds, and every value is an edge, once." =>
             |d| [(3, 4), (3, 10), (5, 7), (2, 3), (2, 6)].map(|(count, bins)| (ascending(d, count), bins)).to_vec();
         merges_equal_edges: "Equal edges are merged",
@@ -73,7 +73,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
                 (vec![a, a.next_up(), a + 0.25, a + 5.0], 4),
             ]
         };
-        counts_with_integers: "counted with integers",
+        counts_with_integers: "at least `i/bins` of all values are at most v",
             "A float is slightly above or below the whole number here: `(i * n).div_ceil(bins)` is exact." => |_| {
             // 0.07·100 is 7.000000000000001, and 9·(14/50) in floats is not 126/50.
             let counts = [(100, 100), (50, 25), (49, 49), (60, 30), (14, 50), (28, 50), (4000, 30)];
@@ -91,7 +91,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
                 (edges, values)
             }).to_vec()
         };
-        puts_an_edge_into_the_lower_bin: "Bin i contains its upper edge",
+        puts_an_edge_into_the_lower_bin: "v <= edges[i + 1]",
             "Count the inner edges that are `<` the value: not those that are equal to it, and exactly." => |d| {
             // −0 is equal to 0.
             let mut all = vec![(vec![-1.5, -0.0, 2.5], vec![0.0, -0.0, f64::MIN_POSITIVE])];
@@ -103,7 +103,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             }
             all
         };
-        puts_values_outside_into_the_end_bins: "The first bin also contains its lower edge",
+        puts_values_outside_into_the_end_bins: "The first bin also contains all lower values",
             "Count inner edges only: then values outside, also infinite ones, are in bin 0 and in the last bin." => |d| {
             [4, 2, 6].map(|count| {
                 let edges = ascending(d, count);

@@ -22,12 +22,12 @@ fn scores(answer: &Lesson12, (bins, targets): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
     by scores {
-        accepts_targets_on_edges: "∫ (F(x) − H(x))² dx over all x",
+        accepts_targets_on_edges: "`∫ (F(x) − H(x))² dx` over all x",
             "The score is the sum of w·(a² + a·b + b²)/3 over all bins, with a − 1 and b − 1 above the target. Nothing else is done with it." => |d| {
             let bins = drawn(d, 4);
             bins.0.iter().map(|&edge| (bins.clone(), vec![edge])).collect()
         };
-        splits_the_bin_of_the_target: "∫ (F(x) − H(x))² dx over all x",
+        splits_the_bin_of_the_target: "`∫ (F(x) − H(x))² dx` over all x",
             "Split the bin of the target at the target: F² below it, (F − 1)² above it; between the edges, F is a straight line." => |d| {
             (0..3).map(|_| {
                 let (bins, parts) = (drawn(d, 3), [0.25, 0.75, d.number(0.02, 0.1), d.number(0.9, 0.98)]);
@@ -35,7 +35,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
                 (bins, targets.to_vec())
             }).collect()
         };
-        integrates_the_squared_difference: "∫ (F(x) − H(x))² dx over all x",
+        integrates_the_squared_difference: "`∫ (F(x) − H(x))² dx` over all x",
             "Add the areas of all bins, each with its width as a factor. Only a target outside adds a distance." => |d| {
             // One bin, and the target in its middle: w/12.
             let mut all = vec![((vec![0.0, 2.0], vec![1.0]), vec![1.0])];
@@ -51,7 +51,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
             all.push(((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]));
             all
         };
-        adds_the_distance_outside: "includes its distance from the nearest edge",
+        adds_the_distance_outside: "adds its distance from them",
             "Add the distance from the nearest edge, as it is, to the areas of all bins, which count as well." => |d| {
             [1, 4].map(|count| {
                 let bins = drawn(d, count);

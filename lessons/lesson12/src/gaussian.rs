@@ -27,7 +27,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.2";
             let pairs = [3.0, -2.0].map(|distance| [-1.0, 0.75, 0.25].map(|log_std| (log_std, distance)));
             pairs.into_iter().flatten().map(|(log_std, distance)| one(d, log_std, distance)).collect()
         };
-        averages_over_the_targets: "the mean over all n",
+        averages_over_the_targets: "the mean over n targets",
             "Each target has its own μ and σ. Return the mean of their losses, a scalar." =>
             |d| [2, 5, 1, 33].map(|n| drawn(d, n)).to_vec();
     }
@@ -35,7 +35,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.2";
         has_the_gradients_of_the_formula: "`backward` through it reaches all three",
             "Compute with tensors all the way: what is detached, or converted to numbers, has no gradient." =>
             |d| [4, 1].map(|n| drawn(d, n)).to_vec();
-        stays_finite_for_extreme_deviations: "the result and its gradients are finite",
+        stays_finite_for_extreme_deviations: "loss and gradients are finite",
             "Multiply y − μ by exp(−ln σ) and square it. No σ², no division, no clamp, no added number." => |d| {
             // e^±120 is infinite or 0 in f32.
             let mut all = [60.0, -60.0, 50.0, -50.0].map(|log_std| one(d, log_std, 0.0)).to_vec();

@@ -18,7 +18,7 @@ fn with_logits(mut mixtures: Vec<Named>, change: fn(f32) -> f32) -> Vec<Named> {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
     by loss {
-        is_the_density_of_one_gaussian_for_k_1: "under mixtures of k Gaussians",
+        is_the_density_of_one_gaussian_for_k_1: "the mean over n targets",
             "With k = 1 the weight is 1, and the loss is ½·ln 2π + ln σ + ½·((y − μ)/σ)², as in 12.2." => |d| {
             let mean = d.list(1, -2.0, 2.0)[0];
             let logit = d.list(1, 0.5, 2.0)[0];
@@ -28,7 +28,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
         sums_the_densities_of_the_components: "−ln Σⱼ wⱼ·N(y; μⱼ, σⱼ)",
             "Equal logits of a row have weights 1/k: the loss is −ln of the mean of the k densities." =>
             |d| [2, 3, 2].map(|k| with_logits(drawn(d, 1, k), |_| 0.0)).to_vec();
-        weights_components_by_the_softmax: "w is the softmax of the row's `logits`",
+        weights_components_by_the_softmax: "w the softmax of each row of `logits`",
             "ln w is the logit minus the log-sum-exp of the row's logits. Add no small number." => |d| {
             let mut all = Vec::new();
             for k in [2, 4] {
@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
             all.push(named(&[&[25.0, -15.0], &[mean, mean + 14.0], &[0.0, 0.0], &[mean + 14.0]]));
             all
         };
-        averages_over_the_rows: "the mean over all n",
+        averages_over_the_rows: "the mean over n targets",
             "Softmax and log-sum-exp go over the components of a row. Then return the mean over the rows, a scalar." =>
             |d| [(3, 2), (2, 3), (3, 3), (17, 4), (4, 1)].map(|(n, k)| drawn(d, n, k)).to_vec();
     }
@@ -55,7 +55,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
             all.push(equal);
             all
         };
-        stays_finite_far_from_every_component: "σ away from each component",
+        stays_finite_far_from_every_component: "σ away from all components",
             "A row's densities are all 0 in f32: take the log-sum-exp of ln w + ln N, with the maximum of each row." => |d| {
             let far = [30.0, -100.0, 10_000.0].map(|sigmas: f32| {
                 let logit = d.list(1, -1.0, 1.0)[0];
@@ -74,7 +74,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.3";
         };
     }
     by loss {
-        rejects_shapes_that_do_not_fit: "an error if the shapes do not fit",
+        rejects_shapes_that_do_not_fit: "Returns an error unless `target` is `[n]`",
             "A broadcast accepts shapes that do not fit: compare all four shapes first, and return an error." => |_| {
             let shapes: [[&[usize]; 4]; 7] = [
                 [&[3, 2], &[3, 2], &[3, 2], &[2]], [&[3, 2], &[3, 2], &[3, 1], &[3]], [&[3, 2], &[3, 2], &[3, 2], &[1]],

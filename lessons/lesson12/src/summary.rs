@@ -53,7 +53,7 @@ fn numbers(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
         let number = |x: f64| Values::tensor(vec![x], &[], dtype);
         Facts::default()
             .values("median", number(summary.median))
-            .asked("The quantile q is the smallest v")
+            .asked("Quantile q is the smallest v")
             .values("lower", number(summary.lower))
             .values("upper", number(summary.upper))
             .values("mean", number(summary.mean))
@@ -65,7 +65,7 @@ fn numbers(answer: &Lesson12, (bins, coverage): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
     by mean {
-        weights_the_centres_for_the_mean: "Within a bin, all values are equally likely",
+        weights_the_centres_for_the_mean: "within a bin, all values are equally likely",
             "Add the probability times the centre, ½·(lower edge + upper edge), over all bins." =>
             |d| [3, 5, 2, 8].map(|count| drawn(d, count)).to_vec();
     }
@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.5";
             }
             all
         };
-        accepts_a_single_bin: "Within a bin, all values are equally likely",
+        accepts_a_single_bin: "within a bin, all values are equally likely",
             "A single bin is no special case: quantile q is its lower edge plus q times its width." => |d| {
             let coverage = d.number(0.6, 0.95);
             [0.5, coverage].map(|coverage| (with(d, &[1.0]), coverage)).to_vec()
