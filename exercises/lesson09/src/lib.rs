@@ -13,8 +13,8 @@ use canopy::{
     },
 };
 
-/// The parts of the parameters that `rank` owns: its `chunk` of all elements, laid end to end, where parameter i has
-/// `sizes[i]`. One part for each parameter that the chunk touches, in order; none is empty.
+/// The parts of the parameters that `rank` owns: its `chunk` of all elements, laid end to end. One part for each
+/// parameter that the chunk touches, in order; none is empty.
 pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Slice> {
     todo!("9.1: where the rank's chunk meets each parameter")
 }
@@ -59,9 +59,9 @@ pub fn backward_sharded(
     todo!("9.4: gather again, from the last layer, and reduce")
 }
 
-/// The bytes that each of `ranks` ranks keeps: `[weights, gradients, optimizer]`, master weights among the weights.
-/// Stage 1 shares optimizer state and master weights, stage 2 also gradients, stage 3 also weights. A share is
-/// `parameters/ranks`, rounded up.
+/// The bytes that a rank keeps: `[weights, gradients, optimizer]`, master weights among the weights. Stage 1 shares
+/// optimizer state and master weights, stage 2 also gradients, stage 3 also weights. A share is `parameters/ranks`,
+/// rounded up.
 pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ranks: u64) -> [u64; 3] {
     todo!("9.5: what is shared, what is not")
 }
@@ -87,10 +87,10 @@ pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()>
     todo!("9.7: add to the mean, and count")
 }
 
-/// Returns `Outcome::Accumulating` until the step has all its micro-batches, then takes a step of stage 2:
+/// Returns `Outcome::Accumulating` until the step has all micro-batches, then takes a step of stage 2:
 ///
 /// - `g` is `state.gradients`, reduced (9.3) and divided by `state.scaler.scale()`. The state is then empty.
-/// - One all-reduce sums `norm² = Σg²`. If it is not finite, no rank calls `update` or gathers.
+/// - One all-reduce sums `norm² = Σg²`. If it is not finite, no rank updates or gathers.
 /// - Otherwise `g ← g·clip/norm` if `norm > clip > 0`, then `update` and gather (9.2).
 /// - Call `state.scaler.update(found_inf)` once. Return any error at once.
 pub fn engine_step(

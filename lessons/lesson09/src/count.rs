@@ -36,7 +36,7 @@ fn sent(answer: &Lesson09, (n, ranks, stage): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
     by kept {
-        keeps_everything_without_sharding: "The bytes that each of `ranks` ranks keeps",
+        keeps_everything_without_sharding: "The bytes that a rank keeps",
             "Without sharding, or alone, a rank keeps all: weights and master weights, gradients, optimizer." => |d| {
             let n = d.whole(10, 99) as u64;
             [at(&Stage::ALL[..1], &[(n, 1), (n, 2), (n, 7)]), at(&Stage::ALL, &[(n, 1)])].concat()
