@@ -65,11 +65,11 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
         (0..=order.len()).map(kept).max().unwrap_or(0) as usize
     }),
-    right!("10.6", "sorted", choose: |w, m| {
+    right!("10.6", "with the divisor 1, sorted", choose: |w, m| {
         let stages = if m.nodes > 1 && m.between < m.inside { 3 } else { 4 };
         let whole = Stage::ALL[..stages].iter().map(|&s| (1, 1, s));
-        let layers = (2..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));
-        let nodes = (2..=m.nodes.min(w.layers)).map(|p| (m.ranks_per_node, p, Stage::Zero0));
+        let layers = (1..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));
+        let nodes = (1..=m.nodes.min(w.layers)).map(|p| (m.ranks_per_node, p, Stage::Zero0));
         let mut all = Vec::new();
         for (tensor, pipeline, stage) in whole.chain(layers).chain(nodes) {
             if m.ranks_per_node % tensor + m.nodes % pipeline > 0 {
