@@ -11,24 +11,23 @@ pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) ->
     todo!("1.1: the weighted sum, the bias, the activation")
 }
 
-/// Returns the mean over the rows of −log `softmax(logits)[label]`, of shape `[]`, in the dtype of the logits.
+/// Returns the cross-entropy of logits `[rows, classes]` and u32 labels `[rows]`: the mean over the rows, of shape
+/// `[]`, in the dtype of the logits.
 ///
-/// `logits` is `[rows, classes]`, `labels` is `[rows]` of u32. Loss and gradient are right also for tiny probabilities
-/// and large logits.
+/// Loss and gradient are right also for tiny probabilities and large logits.
 pub fn cross_entropy(logits: &Tensor, labels: &Tensor) -> Result<Tensor> {
     todo!("1.2: log-sum-exp of each row minus the logit of its label, and the mean over the rows")
 }
 
-/// Takes one step of gradient descent, w ← w − lr·g, for each parameter w and its gradient g, in place.
+/// Takes one step of gradient descent, w ← w − lr·g, in place, for each parameter w and its gradient g.
 ///
-/// There may be any number of parameters, of any shape and dtype. Compute in the dtype of the parameter or a wider one.
+/// Compute in the dtype of the parameter or a wider one.
 pub fn sgd_step(params: &[Var], grads: &[Tensor], lr: f64) -> Result<()> {
     todo!("1.3: set each variable to its value minus lr times its gradient")
 }
 
-/// Takes one step with momentum μ: v ← μ·v + g, then w ← w − lr·v, for each parameter w with gradient g and velocity v.
-///
-/// Every step stores v itself, without lr, also if g, lr or μ is 0. Parameters and dtypes are as in 1.3.
+/// Takes one step with momentum μ, in place: v ← μ·v + g, then w ← w − lr·v, for each parameter w, its gradient g and
+/// its velocity v. Dtypes are as in 1.3.
 pub fn momentum_step(
     params: &[Var],
     grads: &[Tensor],
@@ -39,11 +38,10 @@ pub fn momentum_step(
     todo!("1.4: first the velocity, then the parameter")
 }
 
-/// Takes one step of Adam, with β₁, β₂ and ε of `config`, for each parameter w with gradient g: m ← β₁·m + (1−β₁)·g and
-/// v ← β₂·v + (1−β₂)·g², then w ← w − lr·m̂/(√v̂ + ε), where m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
+/// Takes one step of Adam, in place, for each parameter w and its gradient g: m ← β₁·m + (1−β₁)·g and v ← β₂·v +
+/// (1−β₂)·g², then w ← w − lr·m̂/(√v̂ + ε), where m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 ///
-/// Every step stores m and v, not m̂ and v̂, also if g or lr is 0. In `state.step`, t counts the steps from 1; compute
-/// 1−βᵗ in f64. Parameters and dtypes are as in 1.3.
+/// `state` stores m, v and the number t of the step, from 1. Dtypes are as in 1.3; compute 1−βᵗ in f64.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
@@ -56,8 +54,7 @@ pub fn adam_step(
 
 /// Returns the number of steps in an epoch over `records` records, in batches of `batch`, which is at least 1.
 ///
-/// The last batch may be incomplete; `drop_last` drops it, unless it is the only one. The count is 0 without records
-/// and exact for billions of them.
+/// The last batch may be incomplete; `drop_last` drops it, unless it is the only one.
 pub fn iterations(records: usize, batch: usize, drop_last: bool) -> usize {
     todo!("1.6: full batches, and perhaps one more")
 }

@@ -47,9 +47,9 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         corrects_the_bias_of_both_means: "m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ)",
             "Store m and v as they are; m̂ and v̂, each by its own β and the t of the step, are for this step alone." =>
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
-        stores_both_means: "stores m and v, not m̂ and v̂", "Store m and v as they are, before the correction." =>
+        stores_both_means: "stores m, v and", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
-        counts_the_steps: "t counts the steps from 1",
+        counts_the_steps: "the number t of the step, from 1",
             "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once." => |d| {
             let (count, before, config) = (d.whole(2, 6), d.whole(5, 40) as u64, drawn(d));
             // With β₂ = 0.999, 1 − β₂ᵗ in f32 would fail here, and not for its dtype.
@@ -66,7 +66,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
                 Steps::new(d, &ALIKE, &[0.1]).gradient(0, 0, 0.0),
             ]
         };
-        updates_the_means_without_a_gradient: "also if g or lr is 0",
+        updates_the_means_without_a_gradient: "for each parameter w",
             "Every call counts and updates all means and parameters: also with a gradient of 0, and without parameters." => |d| {
             let mut without = |i: usize| {
                 let config = drawn(d);
@@ -76,9 +76,9 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
             all.push(Steps::new(d, &[], &[0.1]));
             all
         };
-        steps_at_the_current_rate: "also if g or lr is 0", "Use the `lr` of this call; with 0, the means are updated all the same." =>
+        steps_at_the_current_rate: "w ← w − lr·m̂/(√v̂ + ε)", "Use the `lr` of this call; with 0, the means are updated all the same." =>
             |d| vec![drawn_steps(d, &[0.1, 0.0, 0.01])];
-        keeps_the_dtype_of_the_means: "dtypes are as in 1.3",
+        keeps_the_dtype_of_the_means: "Dtypes are as in 1.3",
             "Do not convert a tensor of f64, or a factor such as 1 − βᵗ, to f32." => |d| {
             // ε and both β are numbers of every dtype.
             let config = AdamConfig { beta1: 0.5, beta2: 0.75, eps: 0.125, ..AdamConfig::default() };

@@ -39,12 +39,12 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
             let records = [1, batch / 2, batch - 1, batch];
             [true, false].iter().flat_map(|&drop| records.map(|n| (n, batch, drop))).collect()
         };
-        has_no_step_without_records: "is 0 without records",
+        has_no_step_without_records: "the number of steps in an epoch",
             "Without records there is no step: neither one nor an underflow." => |d| {
             let batch = d.whole(2, 40);
             vec![(0, batch, false), (0, 1, false), (0, batch, true), (0, 1, true)]
         };
-        is_exact_for_millions_of_records: "exact for billions",
+        is_exact_for_millions_of_records: "the number of steps in an epoch",
             "Floats and narrow integers round large numbers: divide whole numbers, in usize." => |_| {
             // 2^24 + 1 is the first whole number that f32 does not have; 5 · 2^30 does not fit u32.
             let records = [(1 << 24) + 1, (1 << 24) - 1, 5 << 30, (5 << 30) + 1];

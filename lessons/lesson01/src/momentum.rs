@@ -27,20 +27,20 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
                 Steps::new(d, &ALIKE[..1], &[0.25]).parameters_only(),
                 Steps::new(d, &ALIKE, &[0.25]).parameters_only(),
             ];
-        accumulates_velocity: "stores v itself", "v ← μ·v + g, stored with `set`: the next step continues from it." => |d| {
+        accumulates_velocity: "v ← μ·v + g", "v ← μ·v + g, stored with `set`: the next step continues from it." => |d| {
             let momentum = (d.number(0.5, 0.8) * 1e3).round() / 1e3;
             vec![Steps::new(d, &ALIKE, &[0.2; 3]).momenta(&[momentum; 3]).parameters_only()]
         };
-        stores_the_velocity: "stores v itself", "Store v itself: neither −v, nor μ·v, nor the gradient." => |d| vec![
+        stores_the_velocity: "v ← μ·v + g", "Store v itself: neither −v, nor μ·v, nor the gradient." => |d| vec![
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.75; 2]).state_only(),
             Steps::new(d, &SHAPES, &[0.1; 5]),
         ];
-        excludes_the_learning_rate_from_the_velocity: "without lr",
+        excludes_the_learning_rate_from_the_velocity: "v ← μ·v + g, then w ← w − lr·v",
             "lr belongs to the step of the parameter alone: the velocity has no factor lr, and changes also if lr is 0." => |d| {
             let lr = (d.number(0.1, 0.2) * 1e3).round() / 1e3;
             vec![Steps::new(d, &ALIKE, &[lr, lr / 10.0, lr / 100.0]), Steps::new(d, &ALIKE, &[lr, 0.0, lr])]
         };
-        moves_on_without_a_gradient: "also if g, lr or μ is 0",
+        moves_on_without_a_gradient: "for each parameter w",
             "Every step updates velocities and parameters, also with a gradient of 0, and for any number of parameters." => |d| vec![
                 Steps::new(d, &SHAPES, &[0.5]),
                 Steps::new(d, &SHAPES, &[0.5; 3]).gradient(1, 0, 0.0),
@@ -49,11 +49,11 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.4";
                 Steps::new(d, &SHAPES, &[0.5; 2]).gradient(0, 0, 0.0),
                 Steps::new(d, &[], &[0.5]),
             ];
-        uses_the_current_momentum: "also if g, lr or μ is 0", "Use the `momentum` of this call; also with 0, the new velocity is stored." => |d| vec![
+        uses_the_current_momentum: "v ← μ·v + g", "Use the `momentum` of this call; also with 0, the new velocity is stored." => |d| vec![
             Steps::new(d, &ALIKE, &[0.1; 4]).momenta(&[0.9, 0.0, 0.5, 1.0]),
             Steps::new(d, &ALIKE, &[0.1; 2]).momenta(&[0.0; 2]),
         ];
-        keeps_the_dtype_of_the_velocity: "dtypes are as in 1.3",
+        keeps_the_dtype_of_the_velocity: "Dtypes are as in 1.3",
             "Do not convert a tensor of f64, or a factor, to f32." => |d| vec![
                 Steps::new(d, &DTYPES, &[0.125; 2]).momenta(&[0.5; 2]).size(1e40),
                 Steps::new(d, &DTYPES[1..2], &[0.1; 3]),

@@ -21,7 +21,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.3";
         steps_down_the_gradient: "w ← w − lr·g",
             "Subtract lr, as it is, times its own gradient from each parameter, and store that with `set`." =>
             |d| vec![Steps::new(d, &ALIKE[..1], &[0.25]), Steps::new(d, &ALIKE, &[0.25])];
-        updates_every_parameter: "any number of parameters",
+        updates_every_parameter: "for each parameter w",
             "Change each parameter, of any shape, alone; without any, there is nothing to do." => |d| vec![
                 Steps::new(d, &SHAPES, &[0.5]),
                 // A gradient of 0 is no reason to stop.
