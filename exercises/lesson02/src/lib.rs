@@ -6,60 +6,56 @@
 use candle_core::{D, DType, Result, Tensor};
 use canopy_data::Philox;
 
-/// Moves the centroid of a cloud, the mean of its points, to the origin, and scales all axes by the same factor, so
-/// that the farthest point is at distance 1.
+/// Moves the centroid of a cloud to the origin, and scales all axes by the same factor, so that the farthest point is
+/// at distance 1.
 ///
-/// Sum, divide and subtract in f64. Identical points end at the origin. A cloud may be empty or tiny (1e-8).
+/// Sum, divide and subtract in f64. Identical points end at the origin.
 pub fn normalise(points: &mut [[f32; 3]]) {
     todo!("2.1: the centroid, the greatest distance from it, then move and scale each point")
 }
 
-/// Applies a layer: relu(w·p + b), with the same w and b for every point p.
+/// Returns relu(w·p + b) for every point p of `x`, `[clouds, points, in]`, as `[clouds, points, out]`.
 ///
-/// `x` is `[clouds, points, in]`, `w` is `[out, in]`, `b` is `[out]`; the result is `[clouds, points, out]`. `backward`
-/// can run through it to all three. Compute all points at once, without a loop.
+/// `w` is `[out, in]`, `b` is `[out]`. Gradients flow to all three inputs. Compute all points at once, without a loop.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     todo!("2.2: all points as the rows of one matrix, times the weights, plus the bias, then ReLU")
 }
 
 /// Returns the maximum of each channel over the points of a cloud: `[clouds, points, channels]` → `[clouds, channels]`.
 ///
-/// `backward` gives the whole gradient of a channel to the point with the maximum, or to the first of several.
+/// Its whole gradient flows to the point with the maximum, or to the first of several.
 pub fn max_points(x: &Tensor) -> Result<Tensor> {
     todo!("2.3: which point has the greatest value of each channel, and that value")
 }
 
-/// Turns the output of a T-Net, `[clouds, k·k]`, into matrices `[clouds, k, k]`: the identity I plus the numbers of
-/// each cloud, filled in row by row. `backward` can run through the result.
+/// Turns the output of a T-Net, `[clouds, k·k]`, into matrices `[clouds, k, k]`: the identity plus the numbers of each
+/// cloud, row by row. Gradients flow to `x`.
 pub fn to_matrix(x: &Tensor, k: usize) -> Result<Tensor> {
     todo!("2.4: reshape to matrices, and add 1 to each diagonal")
 }
 
-/// Returns how far matrices A are from orthogonal: ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over
-/// the clouds.
+/// Returns ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over the clouds, as a scalar `[]`.
 ///
-/// `a` is `[clouds, k, k]`, and the result has shape `[]`. `backward` can run through it.
+/// `a` contains the matrices A, `[clouds, k, k]`. Gradients flow to it.
 pub fn orthogonality(a: &Tensor) -> Result<Tensor> {
     todo!("2.5: A·Aᵀ of each cloud, its difference from I, squares, sum, mean over the clouds")
 }
 
-/// Rotates a cloud about the trunk, the z axis, by `angle` in radians, from the x axis toward the y axis.
+/// Rotates a cloud about the z axis by `angle` radians, from the x axis toward the y axis.
 ///
-/// `angle` may be negative or large: take its sine and cosine in f64. Heights stay exactly as they are.
+/// Take sine and cosine in f64. Heights do not change.
 pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }
 
-/// Adds `deviation` times a draw of `random.normal()` to each coordinate, in order: x, y, z of the first point, then of
-/// the second.
-///
-/// Draws beyond ±5 count as ±5. All randomness comes from `random`. If `deviation` is 0, the cloud does not change.
+/// Adds noise to each coordinate, in order: x, y, z of the first point, then of the second. The noise is `deviation`
+/// times a draw of `random.normal()` that is clamped to ±5.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     todo!("2.7: a draw for each coordinate: clamp, scale, add")
 }
 
-/// Returns the critical points of a cloud: the index of each point that has the maximum of at least one channel, once,
-/// in ascending order.
+/// Returns the critical points of a cloud: the indices of the points that have the maximum of at least one channel,
+/// each once, in ascending order.
 ///
 /// `values` is `[points, channels]`. If several points have a maximum, only the first counts. Only maxima above 0
 /// count.

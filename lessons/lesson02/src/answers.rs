@@ -8,7 +8,7 @@ pub fn normalise<const M: u8>(points: &mut [[f32; 3]]) {
     let before = points.to_vec();
     let square = |p: &[f32; 3]| p[0] * p[0] + p[1] * p[1] + p[2] * p[2];
     let mut centre = [0f64; 3];
-    let n = points.len().max(1) as f64;
+    let n = points.len() as f64;
     for p in points.iter() {
         for a in 0..3 {
             centre[a] += f64::from(p[a]);

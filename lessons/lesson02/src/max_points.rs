@@ -65,7 +65,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.3";
             let sizes = [[1, 1, 3], [3, 1, 2], [1, 3, 1], [2, 3, 1], [1, 1, 1]];
             sizes.map(|sizes| x(distinct(d, sizes), sizes)).to_vec()
         };
-        sends_the_gradient_to_the_maximum: "gives the whole gradient of a channel to the point with the maximum",
+        sends_the_gradient_to_the_maximum: "Its whole gradient flows to the point with the maximum",
             "Find the point by `argmax_keepdim`, and take its value by `gather`: it alone gets the gradient." => |d| {
             let sizes = [2, d.whole(4, 5), 3];
             vec![x(distinct(d, sizes), sizes).gradients()]

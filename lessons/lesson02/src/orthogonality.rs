@@ -24,7 +24,7 @@ fn stretched(d: &mut Draw, low: f64, high: f64) -> Input {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.5";
     by distance {
-        is_zero_for_rotations_and_reflections: "how far matrices A are from orthogonal",
+        is_zero_for_rotations_and_reflections: "‖I − A·Aᵀ‖²",
             "A·Aᵀ of a rotation is I: in every cloud, I − A·Aᵀ is 0. The result is one number, of shape []." => |d| {
             let (sin, cos) = d.number(0.4, 1.2).sin_cos();
             let (sin, cos) = (sin as f32, cos as f32);
@@ -50,7 +50,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.5";
             let k = d.whole(4, 5);
             [(3, 2), (2, k), (3, 3), (4, 1)].map(|(clouds, k)| drawn(d, clouds, k)).to_vec()
         };
-        has_the_right_gradient: "`backward` can run through it",
+        has_the_right_gradient: "Gradients flow to it",
             "Compute with tensors all the way: what is detached, or converted to numbers, has no gradient." =>
             |d| vec![drawn(d, 2, 3).gradients()];
     }

@@ -54,7 +54,7 @@ fn drawn(d: &mut Draw, sizes: [usize; 4]) -> Input {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.2";
     by layer_of {
-        applies_the_same_layer_to_every_point: "with the same w and b for every point",
+        applies_the_same_layer_to_every_point: "for every point p",
             "With b = 0 and no number below 0, the result is the rows of points times wᵀ: the ReLU changes nothing." =>
             // As many channels out as in: a weight the wrong way round has a shape that fits.
             |d| [[2, 3, 2, 3], [2, 2, 3, 3]].map(|sizes| layer(d, sizes, 0.25, 1.0, 0.0)).to_vec();
@@ -69,13 +69,13 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.2";
             ];
         keeps_values_above_0: "relu(w·p + b)", "The ReLU has no upper limit: a value above 0 stays as it is." =>
             |d| [1.0, 0.01, 1e3, 1e6].map(|size| layer(d, [2, 2, 2, 2], 0.25, size, 0.0)).to_vec();
-        preserves_clouds_and_points: "the result is `[clouds, points, out]`",
+        preserves_clouds_and_points: "as `[clouds, points, out]`",
             "The result is [clouds, points, out], in the order of x, also if an axis has length 1." => |d| {
             let some = [d.whole(2, 3), d.whole(4, 5), 2, 3];
             let sizes = [some, [3, 1, 2, 4], [1, 3, 2, 4], [2, 3, 1, 2], [2, 3, 2, 1], [1, 1, 1, 1]];
             sizes.map(|sizes| drawn(d, sizes)).to_vec()
         };
-        has_gradients_for_all_inputs: "`backward` can run through it to all three",
+        has_gradients_for_all_inputs: "Gradients flow to all three inputs",
             "Compute with tensors all the way: what is detached, or converted to numbers, has no gradient." =>
             |d| vec![drawn(d, [2, 3, 2, 3]).gradients()];
     }

@@ -44,7 +44,7 @@ fn with_zeros(d: &mut Draw, tops: [usize; 3], zeros: &[usize]) -> Values {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
     by found {
-        finds_the_maximum_of_every_channel: "that has the maximum of at least one channel",
+        finds_the_maximum_of_every_channel: "the maximum of at least one channel",
             "List, for each channel, the index of the point with the greatest value, and no other point. The index may be 0." => |d| {
             // Point 0 is the least of one channel and close to the greatest of another, and survives neither.
             let mut values = with_tops(d, 5, &[1, 2, 4]);
@@ -53,7 +53,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
         };
     }
     by listed {
-        lists_each_point_once_in_order: "once, in ascending order",
+        lists_each_point_once_in_order: "each once, in ascending order",
             "Sort the indices as numbers, then remove duplicates by `dedup`. A `HashSet` has no order." => |d| vec![
                 with_tops(d, 5, &[3, 1, 1, 3, 4, 0]),
                 with_tops(d, 4, &[2, 2, 2]),

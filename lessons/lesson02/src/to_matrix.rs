@@ -15,18 +15,18 @@ fn x(d: &mut Draw, clouds: usize, k: usize, size: f64) -> Input {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.4";
     by matrices {
-        is_the_identity_for_zero_output: "the identity I plus the numbers",
+        is_the_identity_for_zero_output: "the identity plus the numbers",
             "If all numbers are 0, the result is I for each cloud: 1 along the diagonal, and 0 elsewhere." => |d| {
             let k = d.whole(4, 6);
             [(1, 3), (2, k), (2, 1)].map(|(clouds, k)| x(d, clouds, k, 0.0)).to_vec()
         };
-        fills_matrices_row_by_row: "filled in row by row",
+        fills_matrices_row_by_row: "row by row",
             "The first k numbers are the first row, as they are; then 1 is added to each entry of the diagonal." =>
             |d| [3, 4, 1, 2].map(|k| x(d, 1, k, 1.9)).to_vec();
         gives_each_cloud_its_own_matrix: "the numbers of each cloud",
             "Each cloud has its own k·k numbers, one row of x, and I is added to each matrix." =>
             |d| [(2, 3), (3, 2), (3, 3), (5, 1)].map(|(clouds, k)| x(d, clouds, k, 1.9)).to_vec();
-        passes_the_gradient_to_its_input: "`backward` can run through the result",
+        passes_the_gradient_to_its_input: "Gradients flow to `x`",
             "Compute with tensors all the way: what is detached, or converted to numbers, has no gradient." =>
             |d| vec![x(d, 2, 3, 1.9).gradients()];
     }

@@ -48,19 +48,19 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.6";
         };
     }
     by heights {
-        preserves_heights: "Heights stay exactly as they are", "Leave z as it is, to the last digit." =>
+        preserves_heights: "Heights do not change", "Leave z as it is, to the last digit." =>
             // By many angles: with one alone, a height may be rounded to itself.
             |d| (0..50).map(|_| (around(d), d.number(0.3, 1.2))).collect();
     }
     by result {
-        rotates_by_any_angle: "`angle` may be negative",
+        rotates_by_any_angle: "by `angle` radians",
             "Take sine and cosine of `angle` as it is, negative or beyond a half turn: in every quadrant, each has its own sign." => |d| {
             let (points, a, turns) = (around(d), d.number(0.3, 1.2), d.whole(3, 9) as f64 * TAU);
             let angles = [a, a + FRAC_PI_2, a + 4.0, -a, -a - 2.0, a + turns, -a - turns, 0.0];
             let turned = angles.map(|angle| (points.clone(), angle));
             turned.into_iter().chain([(Vec::new(), a)]).collect()
         };
-        takes_sine_and_cosine_in_f64: "take its sine and cosine in f64",
+        takes_sine_and_cosine_in_f64: "Take sine and cosine in f64",
             "Take sine and cosine of the angle, in radians, in f64: f32, or a π with few digits, is wrong for large angles." => |d| {
             let points = around(d);
             // f32 has every second of the halves here, and none of the quarters.
