@@ -31,7 +31,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
             let inputs = [(short, vec![10, 50, 200]), (at_bounds, vec![10, middle, 60]), (long, vec![10, 100])];
             inputs.map(|(lengths, bounds)| (lengths, (0..8).collect(), bounds, 2)).into()
         };
-        visits_the_records_of_the_order: "the records in `order`",
+        visits_the_records_of_the_order: "each record of `order`",
             "Visit `for &record in order` as it is, and look up `lengths[record]`; sort nothing." => |d| {
             let size = d.whole(3, 5);
             // 1, 0, 3, 2, …: sorted neither by record nor by length.
@@ -39,7 +39,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
             let lengths = vec![7, 8, 50, 99, 60, 9, 70, 5, 80, 6];
             vec![(lengths, vec![7, 2, 9, 4], vec![10], 2), (of(|i| 40 - 3 * i), of(|i| i ^ 1), vec![100], size)]
         };
-        emits_the_rest_at_the_end: "the rest of each bucket",
+        emits_the_rest_at_the_end: "The rests are the last batches",
             "At the end, each bucket that is not empty is one more batch, that of the shortest records first." => |d| {
             let lengths: Vec<usize> = (0..d.whole(5, 7)).map(|i| [5, 50, 500][i % 3]).collect();
             let order = (0..lengths.len()).rev().collect();
@@ -50,7 +50,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
                 (vec![500, 5, 500, 500], vec![3, 1, 2, 0], vec![10, 100], 4), (lengths, Vec::new(), vec![10, 100], 4),
             ]
         };
-        fills_many_buckets: "or into one more",
+        fills_many_buckets: "or into a last one",
             "Fill and empty each bucket alone, in the order of the visits. Without bounds, only the additional one is left." => |d| {
             let lengths: Vec<usize> = (0..30).map(|_| d.whole(1, 120)).collect();
             let order = mixed(d, (0..30).collect())[..23].to_vec();

@@ -117,7 +117,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.1";
         };
     }
     by ordered {
-        takes_no_longer_for_a_late_epoch: "takes no longer",
+        takes_no_longer_for_a_late_epoch: "as a function of the arguments",
             "Run through no earlier epochs, and do not compute with the epoch: pass it to `Philox::new` as it is." =>
             |d| [1 << 20, u64::MAX - d.whole(0, 99) as u64].map(|epoch| (17, (1_000, epoch))).into();
     }

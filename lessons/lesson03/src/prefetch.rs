@@ -160,13 +160,13 @@ fn ended(state: &State) -> Facts {
         .values("calls of `take`", state.taken.len())
         .text("whether make(i) begins too early", state.early.to_string())
         .cause("Send number i after `take` has returned for i − ahead; just before the call is too early.")
-        .asked("At most `ahead` results")
+        .asked("up to `ahead` results")
         .values("calls of `make` that run at the end", running)
 }
 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
     by played {
-        delivers_results_in_order: "in this order",
+        delivers_results_in_order: "in order",
             "Pass each result to `take` once, in the order of the numbers: an early one waits for its turn." => |d| {
             let mut all = vec![scene((d.whole(14, 20), 2, 6), "; make(0) ends late", results, |desk, call| {
                 // Two results arrive before result 0: a worker delivers one before it starts the next.
@@ -191,14 +191,14 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 true
             })]
         };
-        delivers_an_error_in_its_place: "An `Err` of `make`",
+        delivers_an_error_in_its_place: "Passes on an `Err`",
             "An `Err` is a result like any other: pass it on in its place, with its message, and go on." => |d| {
             // More errors than workers.
             let bad = [d.whole(1, 3), d.whole(5, 6), d.whole(7, 8), d.whole(9, 10)];
             let about = format!("; make(i) is Err for i in {bad:?}");
             vec![scene((14, 2, 4), about, results, move |_, call| !bad.map(Make).contains(&call))]
         };
-        starts_at_most_ahead_jobs: "At most `ahead` results",
+        starts_at_most_ahead_jobs: "up to `ahead` results",
             "Send number i after `take` has returned for i − ahead; just before the call is too early." => |d| {
             let late = |workers: usize, ahead: usize| {
                 // Also workers with numbers of their own, 1, 3, 5 and so on, get as far as this.
@@ -211,7 +211,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
             // Many short calls: a number that is sent just before `take` is called is seen by chance, in one of them.
             vec![late(2, d.whole(3, 5)), late(3, 3), scene((500, 2, 2), "", ended, |_, _| true)]
         };
-        works_while_take_runs: "Workers go on while",
+        works_while_take_runs: "also while `take` runs",
             "Send all numbers below i + ahead before `take(i)`, and give the results room for `ahead` of them." => |d| {
             let facts = |s: &State| Facts::default().text("whether `take` waits in vain", s.given_up.to_string());
             // A channel of one place shows only if `ahead` is at least 3 more than the workers.
@@ -223,7 +223,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 })
             }).into()
         };
-        turns_a_panic_into_an_error: "a panic becomes one",
+        turns_a_panic_into_an_error: "a panic as one",
             "Catch a panic, of any payload, in each call of `make`, with `catch_unwind`, and send an `Err`." => |d| {
             let bad = [d.whole(2, 4), d.whole(5, 6), d.whole(7, 8), 11];
             let about = format!("; make(i) panics for i in {bad:?}");
@@ -235,7 +235,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 Some(i) => resume_unwind(Box::new(i)),
             })]
         };
-        stops_when_take_returns_false: "once `take` returns false",
+        stops_when_take_returns_false: "Once `take` returns false",
             "When `take` returns false, leave all loops: call it no more, and send no more numbers." => |d| {
             [d.whole(2, 5), 0].map(|last| {
                 let about = format!("; `take` returns false for result {last}");
@@ -250,7 +250,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
                 })
             }).into()
         };
-        ends_idle_workers: "with all its threads",
+        ends_idle_workers: "ends all threads",
             "When `take` returns false, end workers that wait: drop the sender of the numbers, on every path." => |d| {
             // A worker that is not woken waits for ever, and `prefetched` with it: the deadline of the check ends both.
             [((500, 2, 4), d.whole(1, 4)), ((500, 3, 6), 0), ((500, 1, 1), 2)].map(|(sizes, last)| {

@@ -36,10 +36,10 @@ fn batch(answer: &Lesson03, clouds: Vec<Cloud>) -> Verdict {
                 .values("shape of the mask", &mask.shape)
                 .values("points", points)
                 .cause("Cloud i begins at point i·longest, with its points unchanged and in order; the rest of its row is 0.")
-                .asked("A row contains")
+                .asked("A row has")
                 .values("mask", mask)
                 .cause("The mask is 1 for the first `cloud.len()` points, whatever their coordinates are, and then 0.")
-                .asked("A row contains")
+                .asked("A row has")
         })
     };
     case.same(facts(answer), facts(&REFERENCE))
@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.3";
             let lengths = [&[short, long, 1, 3][..], &last, &[long, 1, 1, short, 2], &[long; 3], &[3], &[1]];
             lengths.map(|lengths| clouds(d, lengths)).into()
         };
-        rejects_a_batch_or_a_cloud_without_points: "Returns an error for a cloud",
+        rejects_a_batch_or_a_cloud_without_points: "is an error",
             "Return an error if there is no cloud, or one without points, for example with `bail!`." => |d| {
             let lengths = [&[3, 0, 2][..], &[0, 3], &[2, 1, 0], &[0], &[0, 0], &[]];
             lengths.map(|lengths| clouds(d, lengths)).into()

@@ -47,7 +47,7 @@ fn distinct(answer: &Lesson03, input: Input) -> Verdict {
             .asked("each once")
             .text("whether a second call is the same", (got == again).to_string())
             .cause("Create the generator in each call, from `seed`; the order of a hash set is another one each time.")
-            .asked("the same `seed`")
+            .asked("by `seed`")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }
@@ -107,7 +107,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             |d| vec![d.whole(1, 1_000_000) as u64];
     }
     by voxels {
-        voxel_keeps_one_point_of_each_cube: "of each cube that contains points",
+        voxel_keeps_one_point_of_each_cube: "of each occupied cube",
             "Voxel: cube k is `(c / edge).floor()` along each axis, above and below 0." => |d| {
             let mut all = vec![
                 // The lowest corner of this cloud is in the middle of a cube.
@@ -123,7 +123,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             }
             all
         };
-        voxel_separates_distant_cubes: "of each cube that contains points",
+        voxel_separates_distant_cubes: "of each occupied cube",
             "Voxel: numbers combined into one, or cut to fewer bits, are those of other cubes: use `[i64; 3]`." => |d| {
             // A step along one axis is as far as so many along the next.
             let mut points = lattice(d, &[-0.75, 0.25, 0.75]);
@@ -138,7 +138,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
         };
     }
     by farthest {
-        farthest_takes_the_farthest_each_time: "the greatest distance",
+        farthest_takes_the_farthest_each_time: "the one farthest from its nearest chosen point",
             "Farthest: next is the point whose least distance, of x, y and z, to any chosen one is greatest, unrounded." => |d| {
             let mut all: Vec<Input> = [(9, 5), (40, 39), (40, 1)].map(|(len, n)| cloud(d, len, Farthest(n))).into();
             for (unit, x) in [(1_024.0, 0.0), (1.0 / 8_192.0, 0.0), (1.0, 5_242_880.0)] {
@@ -150,7 +150,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
         };
     }
     by begins {
-        farthest_begins_with_any_point: "every point can be the first",
+        farthest_begins_with_any_point: "a random first point",
             "Farthest: draw the first point from all points, by `seed`." => |d| vec![cloud(d, 8, Farthest(2))];
     }
     by farthest {
@@ -165,7 +165,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
         };
     }
     by distinct {
-        takes_all_of_a_small_cloud: "all are kept, in any order",
+        takes_all_of_a_small_cloud: "all are kept",
             "Take `n.min(points.len())`, and if that is 0, return an empty list before you draw." => |d| {
             let mut all = vec![cloud(d, 24, Random(12)), cloud(d, 3_000, Random(1_000))];
             all.extend([15, 20, 60].map(|n| [Random(n), Farthest(n)].map(|what| cloud(d, 15, what))).concat());

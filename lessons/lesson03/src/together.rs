@@ -34,7 +34,7 @@ fn grouped(answer: &Lesson03, input: Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
     by grouped {
-        keeps_scans_of_a_tree_together: "Records of the same tree",
+        keeps_scans_of_a_tree_together: "records of the same tree",
             "Records of the same tree are one group, wherever they are, on a plot or not; no others join them." => |d| {
             // The first group is neither the largest nor the first by name. One tree has a scan on a known plot.
             let rest = mixed(d, vec!["ash-1", "ash-1", "ash-1", "beech-1", "ash-2", "ash-2"]);
@@ -57,13 +57,13 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
             let scans = |at: usize| ["a", "b"].map(|chain| (name(chain, at / 2), name(chain, at.div_ceil(2))));
             vec![(trees.into(), plots.into()), mixed(d, (0..150).flat_map(scans).collect()).into_iter().unzip()]
         };
-        ignores_unknown_plots: "is an unknown plot",
+        ignores_unknown_plots: "is unknown",
             "\"\" is no plot: it connects nothing, and its record belongs to the other scans of its tree." => |_| vec![
                 (TREES.into(), vec!["", "north", "", "north", "", "hill", "", "hill"]),
                 // A scan without a plot belongs to the plot of its tree.
                 (vec!["ash-1", "fir-1", "ash-1", "oak-1", "fir-1", "oak-1"], vec!["", "hill", "gap", "gap", "", ""]),
             ];
-        separates_tree_and_plot_names: "may have the same name",
+        separates_tree_and_plot_names: "of the same tree or of the same plot",
             "Keep trees and plots apart, in two maps; letters before a name may make two names equal." => |_| {
             // Whatever may be put before or behind a name to tell trees and plots apart.
             let odd = "p1,plot1,plot-1,plot_1,plot:1,plot/1,plot 1,P1,P:1,p:1,p-1,p_1,p/1,1p,1,t1,tree1,tree:1,t:1";
