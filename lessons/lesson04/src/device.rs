@@ -52,21 +52,21 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.1";
     by chosen {
         returns_the_cpu_without_opening_a_gpu: "never for `cpu`",
             "For `cpu`, return None and no reason, and do not call `open`." => |_| vec![("cpu", 0..4)];
-        opens_the_named_device: "the same as `cuda:0`",
+        opens_the_named_device: "`cuda` is `cuda:0`",
             "Call `open` once with the number after `cuda:`, all its digits (0 for `cuda`), and return it without a reason." =>
             // The last two are as long as the greatest usize, and greater than a u32.
             |_| ["cuda:3", "cuda", "cuda:12", "cuda:007", "cuda:00000000000000000001", "cuda:4294967297"]
                 .map(|name| (name, 0..5_000_000_000)).to_vec();
-        auto_takes_the_first_gpu: "`auto`, which is device 0",
+        auto_takes_the_first_gpu: "device 0 if it opens",
             "For `auto`, call `open(0)` once; if it succeeds, return device 0, no reason." => |_| vec![("auto", 0..4)];
         auto_falls_back_with_a_reason: "otherwise the CPU with the reason",
             "If `open(0)` fails, return the CPU and the text of `open`: call it once, with no other number." =>
             // Device 1 would open.
             |_| vec![("auto", 1..4)];
-        never_falls_back_from_a_named_device: "A named device never falls back",
+        never_falls_back_from_a_named_device: "A named device that does not open is an error",
             "If it does not open, return an error with `cuda:N` (`cuda:0` for `cuda`) and the text of `open`." =>
             |_| vec![("cuda:2", 0..2), ("cuda", 1..3)];
-        rejects_unknown_names: "Any other name is an error",
+        rejects_unknown_names: "any other name",
             "Match names exactly; N has digits only and fits a usize. The error has the name and all valid ones." => |_| [
                 "gpu", "gpu:1", "1", "CPU", "CUDA:1", " cpu", "cuda1", "cuda 1", "cpu:0", "auto:0", "", "cuda:x", "cuda:+1",
                 "cuda:-1", "cuda:", "cuda: 1", "cuda:1 ", "cuda:1_0", "cuda:1.0", "cuda:½", "cuda:٣", "cuda:0:1",

@@ -85,7 +85,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.5";
         };
         is_zero_without_steps: "or 0 without steps",
             "Without steps, return 0: neither an error nor 0/0." => |_| vec![(Vec::new(), None)];
-        returns_an_error_at_once: "return its error at once",
+        returns_an_error_at_once: "return an error at once",
             "Return the error of a step with `?`, before you take another step or read a loss." =>
             // Two steps at least follow the first failure.
             |d| [d.whole(1, 3), 0, 5].map(|bad| (drawn(d, 6), Some(bad))).to_vec();

@@ -80,13 +80,13 @@ fn resumed(answer: &Lesson04, run: Run) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson04>] = rows! { "4.7";
     by resumed {
-        restores_all_and_returns_the_rest: "all tensors of the model",
+        restores_all_and_returns_the_rest: "Restores the model",
             "Load all of `saved.model` (`from_map`) and `saved.optimizer` (`load_state`), at any `saved.batch`." => |d| {
             let mut all = [2, 0, 5, 6, 3].map(|done| drawn(d, done)).to_vec();
             all[4].epoch = 0;
             all
         };
-        returns_errors_of_other_tensors: "return the error",
+        returns_errors_of_other_tensors: "Restores the model",
             "Return the errors of `from_map` and of `load_state` with `?`." =>
             |d| ["model", "optimizer"].map(|lacking| Run { lacking, ..drawn(d, 2) }).to_vec();
     }

@@ -19,10 +19,10 @@ fn scored(answer: &Lesson04, (truth, named, classes): Input) -> Verdict {
         let s = (of.scores)(&truth, &named, classes);
         Facts::default()
             .items("rows of confusion", &s.confusion)
-            .asked("`confusion[t][p]` counts")
+            .asked("The scores of predictions")
             .values("accuracy", s.accuracy)
             .cause("Divide the correct predictions by all clouds, in f64, not rounded; without clouds it is 0, not 0/0.")
-            .asked(if truth.is_empty() { "Without clouds" } else { "`accuracy` is" })
+            .asked("The scores of predictions")
             .values("balanced accuracy", s.balanced_accuracy)
             .cause("Add correct/clouds of all classes that occur in `truth`, and divide by their number, if any.")
             .values("macro F1", s.macro_f1)
@@ -50,10 +50,10 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.4";
             "Count each cloud in the row of its true class; there are `classes` rows of `classes`." =>
             // The last two classes of nine do not occur in either list.
             |d| vec![predictions(d, 7), predictions(d, 9)];
-        is_zero_without_clouds: "Without clouds",
+        is_zero_without_clouds: "The scores of predictions",
             "Without clouds the scores are 0, not 0/0, and the matrix has `classes` rows of `classes` zeros." =>
             |_| vec![(Vec::new(), Vec::new(), 3)];
-        counts_many_clouds: "`confusion[t][p]` counts",
+        counts_many_clouds: "The scores of predictions",
             "u8 and u16 overflow: count in u64." => |d| {
             let (right, wrong) = (66_000 + d.whole(0, 900), 70_000);
             let truth: Vec<u32> = (0..right + wrong).map(|i| u32::from(i < right)).collect();

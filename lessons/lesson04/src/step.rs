@@ -128,7 +128,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
             steps.push((Step { dtype: DType::BF16, ..PLAIN }, RESULTS));
             steps
         };
-        applies_label_smoothing_and_class_weights: "`loss.smoothing` and `loss.class_weights`",
+        applies_label_smoothing_and_class_weights: "by the settings of `loss`",
             "Pass `loss.smoothing` and `loss.class_weights` to `kernels::cross_entropy`." => |d| {
             let weights = Tensor::new(d.list(CLASSES, 0.5, 2.0), &Device::Cpu).ok();
             [(0.2, None), (0.0, weights.clone()), (0.1, weights)].map(|(smoothing, class_weights)| {
@@ -164,7 +164,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
         reads_no_number: "reads no number",
             "Do not read the loss, not even to see whether it is NaN: return it as a tensor." =>
             |_| ["", NAN].map(|but| (Step { clip: 0.5, but, ..PLAIN }, END)).to_vec();
-        returns_errors: "Return the first error",
+        returns_errors: "Takes one optimizer step",
             "Return each error with `?`, that of the optimizer, too; after one, take no step." =>
             |_| [FEW, FAILS].map(|but| (Step { clip: 0.5, but, ..PLAIN }, END)).to_vec();
     }

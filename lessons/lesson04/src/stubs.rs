@@ -18,11 +18,11 @@ use canopy::{
     },
 };
 
-/// The device of `name`: `cpu`, `cuda:N`, `cuda` (the same as `cuda:0`), or `auto`, which is device 0 if it opens,
-/// otherwise the CPU with the reason.
+/// The device of `name`: `cpu`, `cuda:N` (`cuda` is `cuda:0`), or `auto`: device 0 if it opens, otherwise the CPU with
+/// the reason.
 ///
-/// Call `open` at most once, never for `cpu`. A named device never falls back: its error has `cuda:N` and the reason.
-/// Any other name is an error with the name and all valid ones.
+/// Call `open` at most once, never for `cpu`. A named device that does not open is an error with `cuda:N` and the
+/// reason; any other name is an error with it and all valid names.
 pub fn choose_device(
     name: &str,
     open: &mut dyn FnMut(usize) -> Result<(), String>,
@@ -30,11 +30,11 @@ pub fn choose_device(
     todo!("4.1: match the name, open, fall back only for auto")
 }
 
-/// Takes one optimizer step at `learning_rate` after one forward pass in `pass`, and reads no number. Returns the loss
-/// and the number of correct predictions as f32 tensors of shape `[]`.
+/// Takes one optimizer step after one forward pass in `pass`, and reads no number. Returns the loss and the number of
+/// correct predictions as f32 scalars `[]`.
 ///
-/// The loss is `kernels::cross_entropy` with `loss.smoothing` and `loss.class_weights`, plus `loss.orthogonality` times
-/// the `orthogonality` of any feature transform. If `clip` is above 0, call `clip_grad_norm`. Return the first error.
+/// The loss is `kernels::cross_entropy` by the settings of `loss`, plus `loss.orthogonality` times the `orthogonality`
+/// of any feature transform. If `clip` is above 0, call `clip_grad_norm`.
 pub fn train_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
@@ -47,25 +47,22 @@ pub fn train_step(
     todo!("4.2: forward, loss, backward, clip, step")
 }
 
-/// The probabilities `[clouds, classes]` of `points` `[clouds, points, channels]` in evaluation mode, detached from the
-/// graph: softmax of the logits in f32, whatever the network's dtype is.
+/// The probabilities `[clouds, classes]` of `points` in evaluation mode, detached from the graph: softmax of the logits
+/// in f32, whatever the network's dtype is.
 pub fn probabilities(model: &PointNet, points: &Tensor) -> Result<Tensor> {
     todo!("4.3: the right pass, detach, softmax")
 }
 
-/// The scores of predictions `named[i]` for clouds of class `truth[i]`.
-///
-/// `confusion[t][p]` counts clouds of class t predicted as p, both below `classes`. `accuracy` is the share of correct
-/// predictions. `balanced_accuracy` and `macro_f1` are the means of recall and F1 over the classes in `truth`. Without
-/// clouds, all are 0.
+/// The scores of predictions `named[i]` for clouds of class `truth[i]`, all below `classes`. The means are over the
+/// classes in `truth`.
 pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     todo!("4.4: the matrix first, the scores from it")
 }
 
 /// The mean loss of an epoch, Σ clouds·loss / Σ clouds, or 0 without steps.
 ///
-/// Taking an item of `steps` runs a step and returns its loss and clouds. Wait once, after the last step. If a step
-/// fails, return its error at once.
+/// Taking an item of `steps` runs a step and returns its loss and clouds. Wait once, after the last step; return an
+/// error at once.
 pub fn mean_loss(
     steps: &mut dyn Iterator<Item = candle_core::Result<(OnDevice, u64)>>,
 ) -> candle_core::Result<f64> {
@@ -74,17 +71,13 @@ pub fn mean_loss(
 
 /// The largest batch whose step needs at most `budget` bytes, and these bytes; None if not even 2 clouds fit.
 ///
-/// Parameters (weight and master), gradients and optimizer take `step.each` per parameter. Each cloud adds
-/// Σ `rows`·`kept` over the layers to `activations`, and the greatest `rows`·`passing` of a layer to `passing`. Compute
-/// in u64, without trying batches.
+/// Compute in u64, without trying batches.
 pub fn largest_batch(step: &StepSize, budget: u64) -> Option<(u64, StepBytes)> {
     todo!("4.6: the bytes without a cloud, the bytes that each cloud adds, how many fit")
 }
 
-/// Restores all tensors of the model (`from_map`) and of the optimizer (`load_state`). If that fails, return the error.
-///
-/// Returns the remaining batches of epoch `saved.epoch`: `records` in `epoch_order`, in full batches of `size`, without
-/// the first `saved.batch`.
+/// Restores the model (`from_map`) and the optimizer (`load_state`). Returns the remaining batches of the epoch:
+/// `records` in `epoch_order`, in full batches of `size`, without the first `saved.batch`.
 pub fn resume_batches(
     saved: &Saved,
     model: &PointNet,
@@ -95,10 +88,8 @@ pub fn resume_batches(
     todo!("4.7: weights, statistics, moments; and the rest of the epoch")
 }
 
-/// The first of start, start/2, start/4, … (each rounded down) with which `attempt` succeeds.
-///
-/// Halve only after `Failure::OutOfMemory`; any other failure is returned at once. Do not try a batch below `least`,
-/// nor 0: if none is left, return `OutOfMemory`.
+/// The first of start, start/2, start/4, … (rounded down, at least `least` and 1) with which `attempt` succeeds,
+/// otherwise `Failure::OutOfMemory`. Any other failure is returned at once.
 pub fn executable_batch(
     start: usize,
     least: usize,
