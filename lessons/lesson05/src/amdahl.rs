@@ -32,7 +32,7 @@ fn short(d: &mut Draw, low: f64, high: f64) -> f64 {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
     by compared {
-        computes_limit_and_factor: "the part's speed-up",
+        computes_limit_and_factor: "Amdahl's law",
             "The rest takes 1 − share of the 1/wanted: share/(1/wanted − (1 − share)), also near the limit." => |d| {
             // What a part that much faster makes of the whole.
             let by = [(1.5, 4.0), (4.0, 20.0), (1.05, 1.3), (100.0, 200.0)].map(|(low, high)| {
@@ -41,10 +41,10 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
             });
             [by, [0.25, 0.5, 0.995, 0.999_999_75].map(|share| (share, 1.01))].concat()
         };
-        needs_what_is_wanted_for_the_whole_run: "the part's speed-up",
+        needs_what_is_wanted_for_the_whole_run: "`wanted` times as fast",
             "With a share of 1 the limit is infinite: the part must become `wanted` times as fast." =>
             |d| vec![(1.0, short(d, 2.0, 9.0)), (1.0, 1e6)];
-        is_none_at_the_limit_and_above: "otherwise None from `limit`",
+        is_none_at_the_limit_and_above: "otherwise None from",
             "From the limit on, the formula gives an infinite factor, a negative one, or 0: return None." => |d| {
             let share = short(d, 0.2, 0.7);
             let at = 1.0 / (1.0 - share);

@@ -61,7 +61,7 @@ fn short(names: &str, percent: f64, time: u64, name: &str) -> String {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
     by shared {
-        divides_copies_by_all_time: "in the device's busy time",
+        divides_copies_by_all_time: "The share of copies",
             "Find the column names, and divide `Total Time (ns)` of the copies, as f64, by that of all rows." => |d| {
             let times = times(d);
             let text = report(times);
@@ -117,7 +117,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             let (text, table) = (report(times), table(times));
             vec![text.clone() + &sizes, text.clone() + &after_a_line, sizes + &table, after_a_line + &text]
         };
-        is_none_without_a_time: "None without busy time",
+        is_none_without_a_time: "None if that is 0",
             "If the time of all rows is 0, return None; if there is time but no copy, Some(0)." => |d| {
             let n = d.whole(2, 9);
             vec![

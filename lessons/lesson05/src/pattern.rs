@@ -46,7 +46,7 @@ fn with_kernels<const N: usize>(kernels: [&[(usize, u64, u64)]; N]) -> Vec<Input
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
     by named {
-        recognises_each_pattern: "the greatest of three sums",
+        recognises_each_pattern: "the greatest sum of times",
             "It is compute if kernels of any lane cover 0.8 of `wall`, both as f64; otherwise the greatest sum decides." => |_| vec![
                 line(100, &[(Launch, 70), (Wait, 10), (Load, 12), (Other, 8)], &[(1, 1, 31)]),
                 line(100, &[(Launch, 12), (Wait, 70), (Load, 10), (Other, 8)], &[(1, 1, 41)]),
@@ -91,7 +91,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 line(100, &[(Launch, 5)], &[(1, 60, 90)]),
                 and(line(100, &[], &[(1, 50, 90)]), Wait, 0, 88, 95),
             ];
-        adds_loading_and_copying: "`Kind::Copy` together",
+        adds_loading_and_copying: "`Load` and `Copy` together",
             "Sum all spans of a kind; `Load` and `Copy` together, and a copy is never kernel time." => |_| vec![
                 line(100, &[(Load, 14), (Wait, 25), (Load, 16), (Copy, 10), (Launch, 20)], &[]),
                 line(100, &[(Launch, 20), (Wait, 35), (Copy, 38)], &[]),
@@ -101,7 +101,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 and(line(100, &[(Wait, 45), (Load, 20)], &[(1, 40, 65)]), Copy, 1, 10, 40),
                 and(line(100, &[(Wait, 70)], &[]), Copy, 2, 5, 95),
             ];
-        sums_many_short_spans: "over all spans",
+        sums_many_short_spans: "the greatest sum of times",
             "Add the full times of a kind's spans, also where they overlap; the greatest sum counts. `Other` never does." => |_| vec![
                 // The longest span is not of the kind with the greatest sum; most time is of no kind that counts.
                 line(100, &[(Wait, 9), (Launch, 6), (Other, 40), (Launch, 6), (Load, 8), (Launch, 6)], &[(1, 2, 30)]),
@@ -118,7 +118,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
             ];
             near.map(|(wall, busy)| line(wall, &[(Wait, wall - wall / 8), (Launch, wall / 8)], &[(1, 0, busy)])).into()
         };
-        breaks_ties_in_order: "If two are equal",
+        breaks_ties_in_order: "The first of equal sums counts",
             "If two sums are equal, input comes before synchronisation, and both before launch." => |_| vec![
                 line(100, &[(Launch, 10), (Wait, 30), (Load, 30)], &[(1, 0, 20)]),
                 line(100, &[(Load, 30), (Launch, 30)], &[(1, 0, 20)]),

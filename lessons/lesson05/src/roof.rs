@@ -18,20 +18,20 @@ fn roofs(answer: &Lesson05, (product, machine): Input) -> Verdict {
         Facts::default()
             .values("flops", count(roof.flops))
             .cause("Each of rows · columns results needs `inner` multiplications and additions. Multiply as f64.")
-            .asked("`flops` counts")
+            .asked("its operations and bytes")
             .values("bytes", count(roof.bytes))
             .values("intensity", roof.intensity)
             .cause("Divide `flops` by `bytes`, both as f64, and do not round.")
             .values("attainable", roof.attainable)
             .cause("`attainable` is the lower of machine.flops and intensity · machine.bytes.")
-            .asked("the lower of the arithmetic and memory limits")
+            .asked("how fast it can be")
             .values("seconds · 10⁶", 1e6 * roof.seconds)
             .cause("`seconds` is flops/attainable.")
             .text("memory_bound", roof.memory_bound.to_string())
             .cause(
                 "`memory_bound` is true if intensity · machine.bytes is below machine.flops: < and not <=.",
             )
-            .asked("at the ridge")
+            .asked("At the ridge")
     };
     given(format!("{product:?}, {machine:?}")).same(facts(answer), facts(&REFERENCE))
 }
@@ -62,22 +62,22 @@ fn at_ridges(d: &mut Draw) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.6";
     by roofs {
-        counts_operations_and_bytes: "read once and the result written once",
+        counts_operations_and_bytes: "its operations and bytes",
             "Multiply `width` by the numbers of all three matrices: rows·inner + inner·columns + rows·columns." => |d| {
             // Also one row, one column, and an inner product of one number.
             let one = [[1, 7, 5, 4], [6, 1, 9, 4], [5, 8, 1, 4]].map(product);
             [drawn(d, 20, 4)].into_iter().chain(one).map(|product| (product, MACHINE)).collect()
         };
-        uses_the_width_of_a_number: "of `width` bytes", "A number has `width` bytes, not always 4." =>
+        uses_the_width_of_a_number: "its operations and bytes", "A number has `width` bytes, not always 4." =>
             |d| [2, 8, 1].map(|width| (drawn(d, 20, width), MACHINE)).into();
-        counts_large_products: "`flops` counts",
+        counts_large_products: "its operations and bytes",
             "Convert the sizes to f64 before you multiply: 32 bits overflow, and f32 rounds." => |d| {
             // 10^13 operations, and 10^9 bytes.
             let rows = 100_001 + 2 * d.whole(1, 9_000);
             vec![(product([rows, 8001, 9001, 4]), MACHINE)]
         };
-        is_limited_by_the_lower_limit: "the lower of the arithmetic and memory limits", "" => at_ridges;
-        is_not_memory_bound_at_the_ridge: "at the ridge", "" => |d| {
+        is_limited_by_the_lower_limit: "how fast it can be", "" => at_ridges;
+        is_not_memory_bound_at_the_ridge: "At the ridge", "" => |d| {
             // 2·n³ operations over 12·n² bytes are n/6 a byte: with n = 12 nothing is rounded.
             let bytes = f64::from(1 << d.whole(4, 20));
             vec![(product([12, 12, 12, 4]), Machine { flops: 2.0 * bytes, bytes })]

@@ -147,7 +147,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.2";
             costs[warm_up + 1] = 5_000;
             vec![Device::new(warm_up, costs), Device::new(warm_up, vec![5_000; warm_up])]
         };
-        returns_errors: "Return the first error",
+        returns_errors: "The times of `runs` calls of `work`",
             "If `work` or a wait fails, in the warm-up too, return its error as it is, and at once: `?` does." => |d| {
             let runs = d.whole(3, 5);
             let of_work = [(0, d.whole(1, runs - 1)), (0, runs), (2, 1), (2, runs + 1)];
