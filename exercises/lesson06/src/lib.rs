@@ -8,22 +8,21 @@ use canopy::precision::{
     Backward, BytesPerParameter, Casting, DynamicScaler, Format, Operator, Overflow, Product, TensorCores,
 };
 
-/// The number of `format` nearest to `x`; of two equally near ones, the even one (last bit 0).
+/// `x`, rounded to the nearest number of `format`, ties to even.
 ///
 /// The spacing at `x` is 2^(e − `format.mantissa`), where e is ⌊log₂|x|⌋, but at least `format.least_exponent()`. A
-/// rounded |x| above `format.max`, or an infinite `x`, becomes `format.overflow`. NaN stays NaN; other results have the
-/// sign of `x`.
+/// rounded |x| above `format.max`, or an infinite `x`, becomes `format.overflow`. NaN and signs stay.
 pub fn round_to(x: f32, format: Format) -> f32 {
     todo!("6.1: find the spacing at x, round to a multiple of it, check for overflow")
 }
 
-/// How autocast casts the inputs of `operator`.
+/// How autocast casts the inputs of `operator`:
 ///
 /// - `Casting::Low`: products (`Linear`, `Matmul`, `Convolution`).
-/// - `Casting::Full`: long sums (`Sum`, `Mean`, `Norm`), functions with far larger or smaller results (`Exp`, `Log`,
-///   `Power`), and operators made of these (`Softmax`, `CrossEntropy`, `MeanSquaredError`, `BatchNorm`, `LayerNorm`).
-/// - `Casting::Widest`: operators on several tensors (`Add`, `Concatenate`).
-/// - `Casting::AsIs`: operators that return their inputs, or nearly (`Relu`, `Max`, `Dropout`, `Reshape`).
+/// - `Casting::Full`: long sums (`Sum`, `Mean`, `Norm`), functions with a far larger range (`Exp`, `Log`, `Power`), and
+///   operators made of these (`Softmax`, `CrossEntropy`, `MeanSquaredError`, `BatchNorm`, `LayerNorm`).
+/// - `Casting::Widest`: `Add`, `Concatenate`.
+/// - `Casting::AsIs`: `Relu`, `Max`, `Dropout`, `Reshape`.
 pub fn autocast(operator: Operator) -> Casting {
     todo!("6.2: a match over the operators")
 }
@@ -31,24 +30,21 @@ pub fn autocast(operator: Operator) -> Casting {
 /// The gradients of `loss`, and whether any is infinite or NaN.
 ///
 /// Call `backward` once, with `loss` times `scale`. Convert each gradient to f32, then divide it by `scale`; return
-/// all, also infinite ones and NaN. If `backward` fails, return its error.
+/// all, also infinite ones and NaN.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
 
-/// Updates `state.scale` after a step: an overflow (`found_inf`) multiplies it by `state.backoff` and resets
-/// `state.good` to 0.
-///
-/// A good step adds 1 to `state.good`. At `state.interval`, the count restarts at 0, and the scale is multiplied by
-/// `state.growth`, unless the product exceeds `f32::MAX`.
+/// Updates `state` after a step. An overflow (`found_inf`) multiplies the scale by `backoff`, and resets `good` to 0.
+/// `interval` good steps in a row multiply it by `growth`, unless the product exceeds `f32::MAX`.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
 
-/// One step for low-precision `weights` with fp32 copies `masters`.
+/// One optimizer step of low-precision `weights` with fp32 `masters`.
 ///
-/// Call `step` once, with all gradients in fp32: only `step` changes the masters. Then set each weight to
-/// `low(master)`. Return the first error, and change no weight if `step` fails.
+/// Call `step` once, with all gradients in fp32: only `step` changes the masters. Then, unless it fails, set each
+/// weight to `low(master)`.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -60,9 +56,7 @@ pub fn master_step(
 }
 
 /// The bytes of one parameter in training: weight and gradient take 4 each in fp32 and tf32, 2 in 16-bit formats, and 1
-/// in 8-bit formats.
-///
-/// `master` is 4 if the weight takes fewer bytes, otherwise 0. The optimizer keeps `moments` numbers in fp32.
+/// in 8-bit formats. The optimizer keeps `moments` numbers in fp32.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
@@ -75,10 +69,8 @@ pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max / amax, rounded down to a power of two")
 }
 
-/// How well tensor cores support `product` in `format`.
-///
-/// `served` is true for every format except fp32. `padded` rounds each side up to a multiple of 16 bytes: 16, 8 or 4
-/// numbers of 8, 16 or more bits. `worth` is true if every side of `product` is at least 128.
+/// How well tensor cores support `product` in `format`. In `padded`, 16 bytes are 16, 8 or 4 numbers of 8, 16 or more
+/// bits. `worth` depends on the sides of `product` itself.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     todo!("6.8: which multiple, for three sides")
 }

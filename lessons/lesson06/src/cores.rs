@@ -27,7 +27,7 @@ fn each(sides: &[[usize; 3]], formats: &[Format]) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
     by product::<3> {
-        pads_16_bit_sides_to_multiples_of_8: "rounds each side up to a multiple of 16 bytes",
+        pads_16_bit_sides_to_multiples_of_8: "16 bytes are 16, 8 or 4 numbers",
             "Round each of m, n and k up to the next multiple of 8: 16 bytes are 8 numbers of 16 bits." => |d| {
             let (odd, even) = (16 * d.whole(1, 60) + d.whole(1, 3), 16 * d.whole(1, 90));
             let sides = [[200, 50, 3], [8, 24, even], [odd, 5, 24], [5, 24, 3], [24, 3, odd], [3, odd, 5]];
@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
         };
     }
     by product::<4> {
-        supports_all_formats_but_fp32: "every format except fp32",
+        supports_all_formats_but_fp32: "How well tensor cores support",
             "`served` follows from `format.bits()` alone, not from the sides: every format but fp32 is served." => |d| {
             let any = [d.whole(129, 900), d.whole(1, 120), d.whole(1, 900)];
             // Multiples of 16 bytes in each format, worth it or not, and neither.
@@ -49,7 +49,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
         };
     }
     by product::<5> {
-        is_worth_it_if_every_side_is_at_least_128: "at least 128",
+        is_worth_it_if_every_side_is_at_least_128: "`worth` depends on the sides",
             "`worth` is true if each of the three sides itself, before padding, is 128 or more, in any format." => |d| {
             let (large, small) = (d.whole(129, 4000), d.whole(1, 120));
             each(&[

@@ -117,10 +117,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.3";
             ];
             all.map(|given| lists(1.0, given)).into()
         };
-        accepts_no_gradients: "return all",
-            "Without gradients, return an empty list and false: there is no first one, and nothing to stack." =>
-            |_| vec![lists(8.0, &[])];
-        returns_errors_of_the_backward_pass: "return its error", "Return an error of `backward` with `?`." =>
+        returns_errors_of_the_backward_pass: "Call `backward` once", "Return an error of `backward` with `?`." =>
             // There are too few numbers for the shape: `backward` fails.
             |_| vec![(1.5, 4.0, vec![(vec![1.0], vec![2], DType::F32)])];
     }

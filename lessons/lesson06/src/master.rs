@@ -115,11 +115,11 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
             let input = |dtype| (masters.clone(), vec![1.0; 11], dtype, (1.0, 0.0), EIGHTHS);
             [DType::F32, DType::BF16, DType::F16].map(input).into()
         };
-        leaves_weights_unchanged_on_error: "change no weight if `step` fails",
+        leaves_weights_unchanged_on_error: "unless it fails",
             "Return an error of `step` with `?`, and set no weight." => |d| vec![drawn(d, DType::BF16, STEP_FAILS)];
     }
     by stepped::<0> {
-        returns_errors_of_low: "Return the first error", "Return an error of `low` with `?`." =>
+        returns_errors_of_low: "`low(master)`", "Return an error of `low` with `?`." =>
             |d| vec![drawn(d, DType::BF16, LOW_FAILS)];
     }
 };

@@ -25,7 +25,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.2";
         keeps_losses_and_norms_in_fp32: "operators made of these",
             "Softmax, the losses and both normalizations are long sums, whatever their inputs: `Casting::Full`." =>
             |_| vec![&[Softmax, CrossEntropy, MeanSquaredError, BatchNorm, LayerNorm]];
-        keeps_growing_functions_in_fp32: "far larger or smaller",
+        keeps_growing_functions_in_fp32: "a far larger range",
             "exp(12) and 300² overflow fp16, and a logarithm must read tiny numbers exactly: `Casting::Full`." =>
             |_| vec![&[Exp, Log, Power]];
         promotes_to_the_widest_dtype: "`Casting::Widest`",

@@ -36,7 +36,7 @@ fn at_exponents(d: &mut Draw, exponents: Range<u32>, format: Format) -> Vec<Inpu
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
     by rounded {
-        rounds_to_the_nearest: "nearest to `x`",
+        rounds_to_the_nearest: "nearest number of `format`",
             "With e = floor(log₂|x|) in f64, divide x by 2^(e − m), round to the nearest, and multiply." => |d| {
             // The logarithm of 2^24 − 1 is 24 in f32.
             let fixed = vec![1.0007, 1.0004, 3.3019, -3.3019, 100.04, -0.3001];
@@ -46,7 +46,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             all.extend(ALL.map(|f| (times(0.25 - 0.03 * f.epsilon(), &[1.0, 8.0, -64.0]), f)));
             all
         };
-        rounds_ties_to_even: "two equally near ones",
+        rounds_ties_to_even: "ties to even",
             "A number half way between two neighbours goes to the even one: use `round_ties_even`, in f64." => |d| {
             let mut all = vec![(vec![2049.0, 2051.0, -2049.0, -2051.0], FP16)];
             all.extend(ALL.into_iter().flat_map(|f| at_exponents(d, 121..129, f)));
@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             all.extend(wide.map(|f| (vec![f.max as f32, f32::MAX, -f32::MAX], f)));
             all
         };
-        preserves_nan_and_sign: "NaN stays NaN",
+        preserves_nan_and_sign: "NaN and signs stay",
             "Return NaN and zeros as they are, first; and a negative number that rounds to 0 becomes −0." => |_| {
             let special = with_every_overflow(&ALL).into_iter().map(|f| (vec![f32::NAN, 0.0, -0.0], f));
             special.chain([FP16, FP8_E4M3, FP8_E5M2].map(|f| (vec![1e-12, -1e-12], f))).collect()
