@@ -16,8 +16,7 @@ pub fn neuron<const M: u8>(inputs: &[f32], weights: &[f32], bias: f32, activatio
         7 => inputs.iter().zip(weights.iter().rev()).map(|(x, w)| x * w).sum(),
         8 => (1..inputs.len()).map(|i| inputs[i - 1] * weights[i - 1]).sum(),
         9 => inputs.iter().zip(weights).map(|(x, w)| x + w).sum(),
-        10 if inputs.is_empty() => return 0.0,
-        11 => return (sum + bias).max(0.0),
+        10 => return (sum + bias).max(0.0),
         _ => sum,
     };
     activation(sum + bias)
@@ -178,10 +177,9 @@ pub fn iterations<const M: u8>(records: usize, batch: usize, drop_last: bool) ->
         4 if !drop_last => return records / batch + 1,
         5 => return iterations::<0>(records, batch, drop_last).max(1),
         6 if !drop_last => return (records as f32 / batch as f32).ceil() as usize,
-        7 => return iterations::<0>(records as u32 as usize, batch, drop_last),
         8 => return iterations::<0>(records, batch, !drop_last),
         9 if !drop_last => return (records + batch / 2) / batch,
-        10 if drop_last && records > 0 => return ((records - 1) / batch).max(1),
+        7 if drop_last && records > 0 => return ((records - 1) / batch).max(1),
         _ => {}
     }
     if drop_last && records >= batch {

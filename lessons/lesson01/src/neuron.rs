@@ -51,8 +51,6 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.1";
             let counts = (1..=9).chain([17, d.whole(40, 70)]);
             counts.map(|n| (d.list(n, -2.0, 2.0), d.list(n, -2.0, 2.0), 0.75, COS)).collect()
         };
-        accepts_no_inputs: "Without inputs", "Without inputs the sum is 0, and the output is f(b)." =>
-            |_| vec![(Vec::new(), Vec::new(), 0.75, COS)];
     }
 };
 
@@ -66,6 +64,5 @@ pub const MISTAKES: &[Mistake<Lesson01>] = mistakes! { "1.1" neuron;
     7 "Weights and inputs are paired in opposite order.";
     8 "The last input is left out: the loop ends one too early.";
     9 "Inputs and weights are added; they are multiplied, and the products are added.";
-    10 "Without inputs the result is 0; it must be f(b).";
-    11 "The activation is always ReLU; use the argument `activation`.";
+    10 "The activation is always ReLU; use the argument `activation`.";
 };
