@@ -6,7 +6,7 @@
 use candle_core::{Result, Tensor, Var};
 use canopy::optim::{AdamConfig, AdamState};
 
-/// Returns the output of a neuron: f(Σ wᵢ·xᵢ + b), where f is the activation.
+/// The output of a neuron: f(Σ wᵢ·xᵢ + b), where f is the activation.
 pub fn neuron(inputs: &[f32], weights: &[f32], bias: f32, activation: fn(f32) -> f32) -> f32 {
     todo!("1.1: the weighted sum, the bias, the activation")
 }
