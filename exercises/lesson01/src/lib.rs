@@ -41,7 +41,8 @@ pub fn momentum_step(
 /// Takes one step of Adam, in place, for each parameter w and its gradient g: m ← β₁·m + (1−β₁)·g and v ← β₂·v +
 /// (1−β₂)·g², then w ← w − lr·m̂/(√v̂ + ε), where m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 ///
-/// `state` stores m, v and the number t of the step, from 1. Dtypes are as in 1.3; compute 1−βᵗ in f64.
+/// `state` has m, v and the number of steps taken: count first, so that t is 1 in the first. Dtypes are as in 1.3;
+/// compute 1−βᵗ in f64.
 pub fn adam_step(
     params: &[Var],
     grads: &[Tensor],
@@ -54,7 +55,7 @@ pub fn adam_step(
 
 /// Returns the number of steps in an epoch over `records` records, in batches of `batch`, which is at least 1.
 ///
-/// The last batch may be incomplete; `drop_last` drops it, unless it is the only one.
+/// The last batch may be incomplete; `drop_last` drops it, unless it is the only one. No records take no steps.
 pub fn iterations(records: usize, batch: usize, drop_last: bool) -> usize {
     todo!("1.6: full batches, and perhaps one more")
 }

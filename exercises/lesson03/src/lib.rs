@@ -22,14 +22,14 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
     todo!("3.1: 0..n, shuffled")
 }
 
-/// Returns the indices to keep, each once, by `seed`:
+/// Returns the indices to keep, each once; the same `seed` gives the same ones:
 ///
 /// - `Random(n)`: every set of n points is equally likely.
 /// - `Voxel(edge)`: one point of each occupied cube, indices ascending. Coordinate c is in cube `⌊c/edge⌋`.
 /// - `Farthest(n)`: a random first point, then always the one farthest from its nearest chosen point; of equals, the
 ///   lower index.
 ///
-/// If there are at most n, all are kept.
+/// If the cloud has at most n points, all are kept.
 pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Vec<usize> {
     match what {
         Subsample::Random(n) => todo!("3.2: n of the points at random"),
@@ -56,8 +56,8 @@ pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size
 /// Calls `make` once per number below `count`, on `workers` new threads in parallel, and `take` with each result, in
 /// order.
 ///
-/// Keeps up to `ahead` results started and not yet passed to `take`, also while `take` runs. Passes on an `Err`, and a
-/// panic as one. Once `take` returns false, ends all threads and returns.
+/// Result i is started only after the call of `take` with result `i − ahead` has begun; workers go on while `take`
+/// runs. Passes on an `Err`, and a panic as one. Once `take` returns false, ends all threads and returns.
 pub fn prefetched(
     count: usize,
     workers: usize,
@@ -69,7 +69,7 @@ pub fn prefetched(
 }
 
 /// Returns the group of each record. Groups are the connected components of records of the same tree or of the same
-/// plot, numbered from 0 by their first records. Plot "" is unknown.
+/// plot, numbered from 0 by their first records. Plot "" is unknown and connects nothing.
 pub fn together(trees: &[&str], plots: &[&str]) -> Vec<usize> {
     todo!("3.6: records that share a tree or a plot")
 }

@@ -22,7 +22,7 @@ use canopy::{
 /// the reason.
 ///
 /// Call `open` at most once, never for `cpu`. A named device that does not open is an error with `cuda:N` and the
-/// reason; any other name is an error with it and all valid names.
+/// reason; any other name is an error with that name and all valid ones.
 pub fn choose_device(
     name: &str,
     open: &mut dyn FnMut(usize) -> Result<(), String>,
@@ -33,8 +33,8 @@ pub fn choose_device(
 /// Takes one optimizer step after one forward pass in `pass`, and reads no number. Returns the loss and the number of
 /// correct predictions as f32 scalars `[]`.
 ///
-/// The loss is `kernels::cross_entropy` by the settings of `loss`, plus `loss.orthogonality` times the `orthogonality`
-/// of any feature transform. If `clip` is above 0, call `clip_grad_norm`.
+/// The loss is `kernels::cross_entropy` by the settings of `loss`, plus, if above 0, `loss.orthogonality` times the
+/// `orthogonality` of any feature transform. If `clip` is above 0, call `clip_grad_norm`.
 pub fn train_step(
     model: &PointNet,
     optimizer: &mut dyn Optimizer,
@@ -88,7 +88,7 @@ pub fn resume_batches(
     todo!("4.7: weights, statistics, moments; and the rest of the epoch")
 }
 
-/// The first of start, start/2, start/4, … (rounded down, at least `least` and 1) with which `attempt` succeeds,
+/// The first of start, start/2, start/4, … (rounded down; none below `least` or 1) with which `attempt` succeeds,
 /// otherwise `Failure::OutOfMemory`. Any other failure is returned at once.
 pub fn executable_batch(
     start: usize,

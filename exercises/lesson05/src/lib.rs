@@ -8,7 +8,7 @@ use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roo
 
 /// The calls, total and self time of each name, by descending self time, then name.
 ///
-/// `spans` may be in any order, and nest only within a lane.
+/// `spans` may be in any order. Those of one lane nest or are disjoint; those of different lanes never nest.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     todo!("5.1: which span contains which, then sum by name")
 }
@@ -26,15 +26,15 @@ pub fn time_device(
 }
 
 /// `Pattern::Compute` if `Kind::Kernel` spans cover at least `COMPUTE_BOUND` of `wall`, and more than 0. Overlapping
-/// time counts once.
+/// kernels count once.
 ///
-/// Otherwise, the greatest sum of times: `Load` and `Copy` together (`Input`), `Wait` (`Synchronisation`), or `Launch`
-/// (`Launch`). The first of equal sums counts; None if all are 0.
+/// Otherwise, the greatest plain sum of times: `Load` and `Copy` together (`Input`), `Wait` (`Synchronisation`), or
+/// `Launch` (`Launch`). The first of equal sums counts; None if all are 0.
 pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     todo!("5.3: is the device busy? If not, what does the host do?")
 }
 
-/// Amdahl's law for a part that takes `share` of a run, which should become `wanted` times as fast.
+/// Amdahl's law for a part that takes `share` of a run, if the whole run should become `wanted` times as fast.
 ///
 /// `needed` is Some(1) if `wanted` is 1 or less, otherwise None from `limit·(1 − 10⁻⁹)` on.
 pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
@@ -42,7 +42,7 @@ pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
 }
 
 /// The share of copies (names that begin with `[CUDA memcpy`) in the sum of `Total Time (ns)` over all tables with this
-/// column; None if that is 0.
+/// column; None if this sum is 0.
 ///
 /// A line with a cell `Name` or `Operation` starts a table; one of fewer than 3 cells ends it.
 pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {

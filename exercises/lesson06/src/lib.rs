@@ -11,7 +11,8 @@ use canopy::precision::{
 /// `x`, rounded to the nearest number of `format`, ties to even.
 ///
 /// The spacing at `x` is 2^(e − `format.mantissa`), where e is ⌊log₂|x|⌋, but at least `format.least_exponent()`. A
-/// rounded |x| above `format.max`, or an infinite `x`, becomes `format.overflow`. NaN and signs stay.
+/// rounded |x| above `format.max`, or an infinite `x`, becomes `format.overflow` with the sign of `x`. NaN stays, and
+/// so does the sign of 0.
 pub fn round_to(x: f32, format: Format) -> f32 {
     todo!("6.1: find the spacing at x, round to a multiple of it, check for overflow")
 }
@@ -36,7 +37,8 @@ pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result
 }
 
 /// Updates `state` after a step. An overflow (`found_inf`) multiplies the scale by `backoff`, and resets `good` to 0.
-/// `interval` good steps in a row multiply it by `growth`, unless the product exceeds `f32::MAX`.
+/// After `interval` good steps in a row, `good` restarts at 0, and the scale is multiplied by `growth`, unless the
+/// product exceeds `f32::MAX`.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
@@ -56,7 +58,8 @@ pub fn master_step(
 }
 
 /// The bytes of one parameter in training: weight and gradient take 4 each in fp32 and tf32, 2 in 16-bit formats, and 1
-/// in 8-bit formats. The optimizer keeps `moments` numbers in fp32.
+/// in 8-bit formats. Weights of fewer than 4 bytes also have an fp32 master. The optimizer keeps `moments` numbers in
+/// fp32.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
@@ -69,8 +72,8 @@ pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max / amax, rounded down to a power of two")
 }
 
-/// How well tensor cores support `product` in `format`. In `padded`, 16 bytes are 16, 8 or 4 numbers of 8, 16 or more
-/// bits. `worth` depends on the sides of `product` itself.
+/// How well tensor cores support `product` in `format`. In `padded`, 16 bytes are 16 numbers of 8 bits, 8 of 16 bits,
+/// or 4 of any longer format. `worth` depends on the sides of `product` itself.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     todo!("6.8: which multiple, for three sides")
 }

@@ -29,8 +29,8 @@ pub fn decayed(decay: &Decay, step: u64, gamma: f64, base: f64) -> f64 {
     todo!("7.3: count the decays")
 }
 
-/// Calls `train`, which takes a step and returns its loss, with each of `rates` until the loss diverges: smoothed
-/// like m̂ in 1.5, with `β = smoothing`, it is not finite or above `breaks` times the least smoothed loss before.
+/// Calls `train`, which takes a step and returns its loss, with each of `rates`, until the smoothed loss (as m̂ in 1.5,
+/// with `β = smoothing`) is not finite, or above `breaks` times the least one before.
 ///
 /// The suggestion is `rates[s + ⌊L/3⌋ + ⌊L/6⌋]` for the first longest fall: L ≥ 2 smoothed losses from `s` on, each
 /// lower than the one before.
@@ -79,8 +79,8 @@ pub fn accumulated(
 }
 
 /// The loss at `w + α·d` for each α of `alphas`, in order, by one call of `loss` each. Here w is `params` and d is
-/// `directions`, each filter scaled to the 2-norm of w's. Filters of zeros stay, as do parameters with at most one
-/// axis.
+/// `directions`, each filter scaled to the 2-norm of w's. A filter that is 0 in w or d stays, as do parameters with at
+/// most one axis.
 ///
 /// `params` end bit-identical to w, even if `loss` fails; then return its error at once.
 pub fn loss_along(

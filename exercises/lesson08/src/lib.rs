@@ -18,8 +18,8 @@ pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail
 /// The first half of a ring all-reduce over p ranks: afterwards `chunk(data.len(), r, p)` of rank r's `data` is its
 /// sum over all ranks.
 ///
-/// In each of `p − 1` steps, rank r sends a chunk to rank `r + 1`, first chunk `r − 1` and then always the last sum,
-/// and adds one from rank `r − 1`, modulo p. Returns each error of the link.
+/// In each of `p − 1` steps, rank r sends a chunk to rank `r + 1`, first chunk `r − 1`, then always the last sum, and
+/// adds the one from rank `r − 1` to its own, modulo p. Returns an error at once.
 pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }
@@ -33,8 +33,9 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// Groups parameters, given as `(bytes, kind)`, into buckets, from the last to the first.
 ///
 /// - Each goes into the open bucket of its `kind`, or opens one.
-/// - A bucket is closed by the parameter with which it reaches its limit in `sizes`.
-/// - Returns the closed buckets in the order of closing, then the open ones in the order of their latest additions.
+/// - A bucket is closed by the parameter with which it reaches its limit: `sizes.first` for the first of its kind, then
+/// `sizes.others`.
+/// - Returns the closed buckets in the order of closing, then the open ones by their latest additions.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the last parameter, close at the limit")
 }
@@ -53,8 +54,8 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
 /// | `Open MPI` | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
 /// | `Slurm` | `SLURM_PROCID` | `SLURM_NTASKS` | `SLURM_LOCALID` |
 ///
-/// If no rank is set, the place is rank 0 of 1, launcher `alone`. Returns an error that names the variable if one is
-/// missing or not a `usize`, and an error if the rank is not below the world size.
+/// If no rank is set, the place is rank 0 of 1, launcher `alone`. Returns an error that names the variable if one of
+/// the launcher's three is missing or not a `usize`, and an error if the rank is not below the world size.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     todo!("8.5: which launcher, its three numbers, and whether they are possible")
 }

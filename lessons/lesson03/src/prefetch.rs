@@ -160,7 +160,7 @@ fn ended(state: &State) -> Facts {
         .values("calls of `take`", state.taken.len())
         .text("whether make(i) begins too early", state.early.to_string())
         .cause("Send number i after `take` has returned for i − ahead; just before the call is too early.")
-        .asked("up to `ahead` results")
+        .asked("after the call of `take` with result `i − ahead` has begun")
         .values("calls of `make` that run at the end", running)
 }
 
@@ -198,7 +198,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
             let about = format!("; make(i) is Err for i in {bad:?}");
             vec![scene((14, 2, 4), about, results, move |_, call| !bad.map(Make).contains(&call))]
         };
-        starts_at_most_ahead_jobs: "up to `ahead` results",
+        starts_at_most_ahead_jobs: "after the call of `take` with result `i − ahead` has begun",
             "Send number i after `take` has returned for i − ahead; just before the call is too early." => |d| {
             let late = |workers: usize, ahead: usize| {
                 // Also workers with numbers of their own, 1, 3, 5 and so on, get as far as this.
@@ -211,7 +211,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.5";
             // Many short calls: a number that is sent just before `take` is called is seen by chance, in one of them.
             vec![late(2, d.whole(3, 5)), late(3, 3), scene((500, 2, 2), "", ended, |_, _| true)]
         };
-        works_while_take_runs: "also while `take` runs",
+        works_while_take_runs: "workers go on while `take` runs",
             "Send all numbers below i + ahead before `take(i)`, and give the results room for `ahead` of them." => |d| {
             let facts = |s: &State| Facts::default().text("whether `take` waits in vain", s.given_up.to_string());
             // A channel of one place shows only if `ahead` is at least 3 more than the workers.

@@ -47,7 +47,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.8";
             let start = 8 * d.whole(5, 12) + 7;
             vec![((start, 2, start / 8), NEVER), ((100_000 + start, 1, 1), NEVER)]
         };
-        tries_no_batch_below_the_least: "at least `least` and 1",
+        tries_no_batch_below_the_least: "none below `least` or 1",
             "Compare with `least` and with 0 before each attempt; if none is left, return `OutOfMemory`." => |d| {
             let least = d.whole(3, 6);
             let start = 4 * least + 1;

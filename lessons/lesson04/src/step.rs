@@ -135,7 +135,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.2";
                 (Step { loss: Loss { smoothing, class_weights, orthogonality: 0.0 }, ..PLAIN }, RESULTS)
             }).to_vec()
         };
-        adds_the_orthogonality_term: "plus `loss.orthogonality` times",
+        adds_the_orthogonality_term: "`loss.orthogonality` times the",
             "Only with a transform and a weight above 0: add weight times `orthogonality`, by `weighted_sum`, and return the sum." => |d| {
             let weight = d.number(0.3, 0.9);
             [(Full, 0.0), (Full, weight), (Vanilla, weight)]

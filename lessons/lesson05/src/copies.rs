@@ -117,7 +117,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.5";
             let (text, table) = (report(times), table(times));
             vec![text.clone() + &sizes, text.clone() + &after_a_line, sizes + &table, after_a_line + &text]
         };
-        is_none_without_a_time: "None if that is 0",
+        is_none_without_a_time: "None if this sum is 0",
             "If the time of all rows is 0, return None; if there is time but no copy, Some(0)." => |d| {
             let n = d.whole(2, 9);
             vec![

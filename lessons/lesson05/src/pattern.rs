@@ -46,7 +46,7 @@ fn with_kernels<const N: usize>(kernels: [&[(usize, u64, u64)]; N]) -> Vec<Input
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
     by named {
-        recognises_each_pattern: "the greatest sum of times",
+        recognises_each_pattern: "the greatest plain sum of times",
             "It is compute if kernels of any lane cover 0.8 of `wall`, both as f64; otherwise the greatest sum decides." => |_| vec![
                 line(100, &[(Launch, 70), (Wait, 10), (Load, 12), (Other, 8)], &[(1, 1, 31)]),
                 line(100, &[(Launch, 12), (Wait, 70), (Load, 10), (Other, 8)], &[(1, 1, 41)]),
@@ -58,7 +58,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 line(100, &[(Load, 5)], &[(0, 5, 95)]),
                 line(100, &[(Launch, 30), (Wait, 40)], &[]),
             ];
-        counts_overlapping_kernels_once: "counts once",
+        counts_overlapping_kernels_once: "Overlapping kernels count once",
             "Sort kernels by start, keep the greatest end so far, and add only time beyond it." => |_| with_kernels([
                 // Two streams at the very same time, and one that begins meanwhile: 60 % are covered.
                 &[(1, 10, 60), (2, 10, 60), (1, 30, 70)],
@@ -101,7 +101,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.3";
                 and(line(100, &[(Wait, 45), (Load, 20)], &[(1, 40, 65)]), Copy, 1, 10, 40),
                 and(line(100, &[(Wait, 70)], &[]), Copy, 2, 5, 95),
             ];
-        sums_many_short_spans: "the greatest sum of times",
+        sums_many_short_spans: "the greatest plain sum of times",
             "Add the full times of a kind's spans, also where they overlap; the greatest sum counts. `Other` never does." => |_| vec![
                 // The longest span is not of the kind with the greatest sum; most time is of no kind that counts.
                 line(100, &[(Wait, 9), (Launch, 6), (Other, 40), (Launch, 6), (Load, 8), (Launch, 6)], &[(1, 2, 30)]),

@@ -87,7 +87,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let late = spans(&t, 0, "save 10-11, step 6-7, backward 5-8, linear 2-3, forward 1-4, step 0-9");
             [vec![ended.clone(), late], vec![ended; 4].iter().map(|spans| shuffled(d, spans)).collect()].concat()
         };
-        accepts_adjacent_spans: "nest only within a lane",
+        accepts_adjacent_spans: "Those of one lane nest or are disjoint",
             "Spans that touch are side by side; of two with one start or end, the longer contains the other." => |d| {
             let t = times(d, 8);
             vec![
@@ -96,7 +96,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
                 spans(&t, 0, "step 0-4, linear 0-1, forward 0-2, linear 1-2, backward 2-4, linear 3-4"),
             ]
         };
-        separates_threads: "nest only within a lane",
+        separates_threads: "those of different lanes never nest",
             "A span lies only within spans of its own lane; the times of all lanes are added to one row." => |d| {
             let t = times(d, 10);
             // The lane of the outer spans comes first, and last.

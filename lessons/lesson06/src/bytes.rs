@@ -23,8 +23,8 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.6";
             |_| with_every_overflow(&ALL).into_iter().map(|f| (f, 2)).collect();
     }
     by bytes::<3> {
-        has_masters_only_in_low_precision: "The bytes of one parameter",
-            "The master takes 4 bytes if the weight takes fewer, and 0 if the weight is fp32 itself." => |d| {
+        has_masters_only_in_low_precision: "Weights of fewer than 4 bytes also have an fp32 master",
+            "The master takes 4 bytes if the weight takes fewer, and 0 if it takes 4 itself." => |d| {
             let moments = [2, 1, 0, d.whole(3, 9) as u32];
             with_every_overflow(&ALL).into_iter().flat_map(|f| moments.map(|n| (f, n))).collect()
         };

@@ -27,13 +27,13 @@ fn each(sides: &[[usize; 3]], formats: &[Format]) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
     by product::<3> {
-        pads_16_bit_sides_to_multiples_of_8: "16 bytes are 16, 8 or 4 numbers",
+        pads_16_bit_sides_to_multiples_of_8: "8 of 16 bits",
             "Round each of m, n and k up to the next multiple of 8: 16 bytes are 8 numbers of 16 bits." => |d| {
             let (odd, even) = (16 * d.whole(1, 60) + d.whole(1, 3), 16 * d.whole(1, 90));
             let sides = [[200, 50, 3], [8, 24, even], [odd, 5, 24], [5, 24, 3], [24, 3, odd], [3, odd, 5]];
             each(&sides, &with_every_overflow(&[BF16, FP16]))
         };
-        pads_by_the_width_of_the_format: "or more bits",
+        pads_by_the_width_of_the_format: "4 of any longer format",
             "By `format.bits()`, 16 bytes are 16 numbers of 8 bits, and 4 of more than 16 bits, tf32 and fp32." => |d| {
             let (odd, even) = (16 * d.whole(1, 60) + d.whole(1, 3), 16 * d.whole(1, 90));
             let sides = [[odd, 5, 24], [5, 24, 3], [24, 3, odd], [3, odd, 5], [4, 12, 20], [even, 16, 48]];

@@ -103,6 +103,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
         rounds_masters_into_weights: "set each weight to",
             "After the step, set every weight to `low` of its master, whatever gradient and weight were." => |d| vec![
                 drawn(d, DType::BF16, ""),
+                drawn(d, DType::F16, ""),
                 (d.list(11, 0.3, 1.9), vec![0.0; 11], DType::BF16, (0.5, 0.0), ""),
                 (d.list(11, 0.3, 1.9), vec![f32::INFINITY; 11], DType::BF16, (0.5, 0.0), ""),
                 // The weights are 1, and such a step from there is less than half their spacing.

@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.1";
             all.extend(wide.map(|f| (vec![f.max as f32, f32::MAX, -f32::MAX], f)));
             all
         };
-        preserves_nan_and_sign: "NaN and signs stay",
+        preserves_nan_and_sign: "NaN stays, and so does the sign of 0",
             "Return NaN and zeros as they are, first; and a negative number that rounds to 0 becomes −0." => |_| {
             let special = with_every_overflow(&ALL).into_iter().map(|f| (vec![f32::NAN, 0.0, -0.0], f));
             special.chain([FP16, FP8_E4M3, FP8_E5M2].map(|f| (vec![1e-12, -1e-12], f))).collect()

@@ -44,7 +44,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.4";
                 (2f64.powi(d.whole(4, 16) as i32), [8.0, 0.25], 5, 0, "×××"),
                 (d.number(3.0, 1000.0).round(), [8.0, 0.7], 5, 0, "×××"),
             ];
-        grows_after_the_interval: "multiply it by `growth`",
+        grows_after_the_interval: "is multiplied by `growth`",
             "Count first; if `state.good` is now `state.interval`, multiply by `growth`, and restart at 0." => |d| vec![
                 (65536.0, [2.0, 0.5], 2000, 1998, "···"),
                 (2f64.powi(d.whole(4, 16) as i32), [4.0, 0.5], 4, 0, "·········"),

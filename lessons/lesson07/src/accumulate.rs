@@ -57,8 +57,9 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.7";
             |d| vec![batches(d, &[3.5, 0.25, 2.5]), batches(d, &[3.5, 0.0, 0.4, 2.5, 0.0])];
         keeps_only_the_sum: "keep only the sum",
             "The next call may overwrite the gradients: keep neither a list nor the first ones, only products." => |d| {
-            let (weights, lists, ..) = batches(d, &[4.0, 5.0, 6.0, 7.0]);
-            vec![(weights, lists, None, true)]
+            // A product by 1 is no reason to keep a gradient.
+            let all = [[4.0, 5.0, 6.0, 7.0], [1.0; 4]].map(|weights| batches(d, &weights));
+            all.map(|(weights, lists, ..)| (weights, lists, None, true)).into()
         };
         returns_errors_of_gradients: "Return its error",
             "If `gradients` fails, return its own error at once, as `?` does: no further call, no panic." => |d| {

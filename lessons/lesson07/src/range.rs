@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.4";
             let x = drawn(d, 1.0, 2.0);
             [vec![x, x, 2.5], vec![x, 2.1, 2.2, 2.3], vec![x]].map(plain).to_vec()
         };
-        smooths_with_bias_correction: "smoothed like m̂ in 1.5",
+        smooths_with_bias_correction: "as m̂ in 1.5",
             "m ← β·m + (1−β)·x, from m = 0; the smoothed loss is m/(1−βᵗ), t from 1, in f64. m itself is not divided." =>
             |d| vec![((0..8).map(|i| drawn(d, 1.0, 1.1) + 0.2 * i as f64).collect(), drawn(d, 0.6, 0.9), 9.0)];
         suggests_a_rate_on_the_longest_fall: "⌊L/3⌋ + ⌊L/6⌋",

@@ -58,7 +58,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
             let exact = model(&[2, 7, 6, 4, 6], "0", 10, 10);
             vec![exact, model(&[8, size, size, 9, 2], "0", 10, 10), model(&[3, 5, 5, 10], "0", 10, 10)]
         };
-        keeps_the_first_bucket_small: "its limit in `sizes`",
+        keeps_the_first_bucket_small: "`sizes.first` for the first of its kind",
             "The limit is `sizes.first` until a bucket of this kind is closed, and then `sizes.others`." => |d| vec![
                 model(&[2, 5, 8, 7, 6, 8], "0", 10, 20),
                 model(&[10; 9], "0", d.whole(5, 9), d.whole(31, 39)),
@@ -79,7 +79,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
             // The bucket that is opened first is closed last.
             vec![model(&[7, 8, 8, 8, 8, 4], "110001", 10, 20), model(&[9, size, size, 1], "1001", 10, 20)]
         };
-        orders_the_remaining_buckets: "in the order of their latest additions",
+        orders_the_remaining_buckets: "then the open ones by their latest additions",
             "Sort those still open by the parameter added last, the greatest index first; a map has another order." => |_| {
             let mut all = vec![model(&[5, 5, 5, 4, 5, 2], "202120", 10, 20)];
             all.extend([&[][..], &[12]].map(|bytes| model(bytes, "0", 10, 20)));

@@ -126,7 +126,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
         };
     }
     by fails {
-        passes_on_errors: "error of the link", "Return each error of the link, with `?`; do not unwrap it." =>
+        passes_on_errors: "Returns an error at once", "Return each error of the link, with `?`; do not unwrap it." =>
             |_| vec![(SCATTER, "receive"), (GATHER, "receive"), (SCATTER, "send"), (GATHER, "send")];
     }
 };

@@ -72,7 +72,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.6";
             all.push(([Some(train), None, None], ranks));
             all
         };
-        rejects_what_is_missing_or_zero: "Returns an error if neither is given",
+        rejects_what_is_missing_or_zero: "Returns an error if neither `train` nor `micro` is given",
             "Without `train` and `micro`, or if a size or `world_size` is 0, return an error; do not divide." => |_| {
             let [none, zero, three, four, train] = [None, Some(0), Some(3), Some(4), Some(48)];
             let on_4 = [

@@ -104,7 +104,7 @@ impl OnRanks for Training {
             )
             .values("gradients and micro-batches left in the state", &left)
             .cause("After a step, `state.gradients` is an empty list and `state.micro_batches` is 0.")
-            .asked("The state is then empty")
+            .asked("The sum and its count restart")
             .values("loss scales", &scales)
             .cause("Call `state.scaler.update(found_inf)` once at the end of each step, and not while it accumulates.")
             .asked("once")
@@ -193,7 +193,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
             "Mend 9.3 first if you call it. Divide the sum by the ranks and by the scale before its update; gather what `update` changed." => unclipped;
         clips_by_the_norm_of_all_gradients: "`g ← g·clip/norm` if `norm > clip > 0`",
             "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
-        skips_on_every_rank: "no rank updates",
+        skips_on_every_rank: "the step is skipped on all ranks",
             "If any rank's chunk is not finite, all skip, update the scale, and start the next step empty." => overflowing;
     }
     by added {

@@ -27,7 +27,7 @@ impl OnRanks for GradientsByRank {
                 [wasteful],
             )
             .cause("Return a new list, as long as the chunk: `truncate`, `drain` and `clear` free nothing.")
-            .asked("little more than its length"))
+            .asked("at most twice its length"))
     }
 }
 

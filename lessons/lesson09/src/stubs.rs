@@ -32,7 +32,7 @@ pub fn stage1_step(
 }
 
 /// The gradients of ZeRO's stage 2: this rank's `chunk` of the mean of `gradients` over the ranks, by one
-/// `collective.reduce_scatter`. Returns its error. The `capacity()` of the result is little more than its length.
+/// `collective.reduce_scatter`. Returns its error. The `capacity()` of the result is at most twice its length.
 pub fn reduce_gradients(collective: &dyn Collective, gradients: Vec<f32>) -> Result<Vec<f32>> {
     todo!("9.3: reduce-scatter, divide")
 }
@@ -49,7 +49,8 @@ pub fn forward_sharded(
 }
 
 /// The backward pass, from the last to the first layer, each gathered and released as in the forward pass. The
-/// gradients that `work` returns are reduced at once, as in 9.3. Returns the results in the order of `layers`.
+/// gradients that `work` returns are reduced at once, as in 9.3. Returns the results in the order of `layers`, or any
+/// error at once.
 pub fn backward_sharded(
     collective: &dyn Collective,
     layers: &[Sharded],
@@ -75,8 +76,8 @@ pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
 /// The batch sizes on `world_size` ranks. If two are given, the third follows; if only `train` or `micro` is,
 /// accumulation is 1.
 ///
-/// Returns an error if neither is given or a number is 0, and an error that contains all given sizes and `world_size`
-/// if no sizes agree.
+/// Returns an error if neither `train` nor `micro` is given or any number is 0, and an error that contains all given
+/// sizes and `world_size` if no sizes agree.
 pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes> {
     todo!("9.6: what is given, what follows, and whether it is possible")
 }
@@ -89,8 +90,8 @@ pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()>
 
 /// Returns `Outcome::Accumulating` until the step has all micro-batches, then takes a step of stage 2:
 ///
-/// - `g` is `state.gradients`, reduced (9.3) and divided by `state.scaler.scale()`. The state is then empty.
-/// - One all-reduce sums `norm² = Σg²`. If it is not finite, no rank updates or gathers.
+/// - `g` is `state.gradients`, reduced (9.3) and divided by `state.scaler.scale()`. The sum and its count restart.
+/// - One all-reduce sums `norm² = Σg²`. If it is not finite, the step is skipped on all ranks.
 /// - Otherwise `g ← g·clip/norm` if `norm > clip > 0`, then `update` and gather (9.2).
 /// - Call `state.scaler.update(found_inf)` once. Return any error at once.
 pub fn engine_step(

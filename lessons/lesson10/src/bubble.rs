@@ -62,10 +62,10 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.5";
         counts_any_order: "may be any schedule",
             "The greatest count may be anywhere; a backward pass takes off one, not all, and the numbers of the micro-batches do not matter." =>
             |_| vec![passes(&[8, 6, 10, -10, -6, -8, 9, -9]), passes(&[1, -1, 2, 3, -3, 4, 5, -5, -4, -2])];
-        counts_what_is_left: "a part of one",
+        counts_what_is_left: "the beginning of one",
             "Compare the count after each pass: an order may end with a forward pass." =>
             |_| vec![passes(&[1]), passes(&[1, -1, 2, 3]), passes(&[1, 2, -1])];
-        keeps_none_of_an_empty_order: "a part of one",
+        keeps_none_of_an_empty_order: "the beginning of one",
             "Begin with 0: without passes nothing is kept." => |_| vec![Vec::new()];
     }
 };

@@ -67,8 +67,8 @@ pub fn bubble(stages: usize, micro_batches: usize) -> f64 {
     todo!("10.5: idle over computing")
 }
 
-/// Returns the largest number of micro-batches whose activations a stage keeps at one time, from their forward to
-/// their backward pass. `order` may be any schedule, or a part of one.
+/// Returns the largest number of micro-batches whose activations a stage keeps at one time, from their forward to their
+/// backward pass. `order` may be any schedule, or the beginning of one.
 pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }

@@ -6,8 +6,8 @@
 use candle_core::{DType, Result, Tensor, bail};
 use canopy::target::{SparseGradient, Summary};
 
-/// Returns the rows of `table`, `[categories, width]`, that `ids` selects, in the order of `ids` and the dtype of
-/// `table`. `backward` through it reaches `table`. Returns an error if an id is not below `categories`.
+/// Returns the rows of `table`, `[categories, width]` and contiguous, that `ids` selects, in the order of `ids` and the
+/// dtype of `table`. `backward` through it reaches `table`. Returns an error if an id is not below `categories`.
 pub fn embed(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
     todo!("12.1: test the ids, then select rows")
 }

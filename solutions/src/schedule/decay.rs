@@ -7,7 +7,7 @@
 pub enum Decay {
     /// After every N steps, first at step N. N is at least 1.
     Step(u64),
-    /// At each of these steps, in any order.
+    /// At each of these steps, in any order; a step listed twice counts twice.
     Milestones(Vec<u64>),
     /// After every step, first at step 1.
     Exponential,

@@ -53,7 +53,7 @@ pub struct Choice {
     pub data: u64,
     /// What the copies share: the stage of ZeRO.
     pub stage: Stage,
-    /// Samples in a micro-batch. With a pipeline: 1. Without: the most that fit, but at least 1 and at most the share.
+    /// Samples in a micro-batch. With `pipeline` above 1: 1. Otherwise the most that fit, but at least 1 and at most the share.
     pub micro_batch: u64,
     /// Micro-batches in a step: share / `micro_batch`.
     pub micro_batches: u64,

@@ -40,8 +40,10 @@ pub(crate) fn report(
             .map(|line| line.split_at_checked(10).unwrap_or(("", line))),
     );
     parts.push(("at", wrong.at.as_deref().unwrap_or_default()));
-    if let Outcome::NotRun(why) = outcome {
-        parts.push(("because", why));
+    match outcome {
+        Outcome::NotRun(why) => parts.push(("because", why)),
+        Outcome::Stuck(_) => parts.push(("or", "The machine is busy: then check this exercise alone again.")),
+        _ => {}
     }
     for (label, text) in parts {
         let mut lines = wrap(text, WIDTH - 15);
