@@ -22,14 +22,14 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
     todo!("3.1: 0..n, shuffled")
 }
 
-/// Returns the indices to keep, each once; the same `seed` gives the same ones:
+/// Returns the indices to keep, each once, determined by `seed`:
 ///
 /// - `Random(n)`: every set of n points is equally likely.
 /// - `Voxel(edge)`: one point of each occupied cube, indices ascending. Coordinate c is in cube `⌊c/edge⌋`.
 /// - `Farthest(n)`: a random first point, then always the one farthest from its nearest chosen point; of equals, the
 ///   lower index.
 ///
-/// If the cloud has at most n points, all are kept.
+/// Of at most n points, all are kept.
 pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Vec<usize> {
     match what {
         Subsample::Random(n) => todo!("3.2: n of the points at random"),

@@ -47,7 +47,7 @@ fn distinct(answer: &Lesson03, input: Input) -> Verdict {
             .asked("each once")
             .text("whether a second call is the same", (got == again).to_string())
             .cause("Create the generator in each call, from `seed`; the order of a hash set is another one each time.")
-            .asked("the same `seed` gives the same ones")
+            .asked("determined by `seed`")
     };
     case.same(facts(answer), facts(&REFERENCE))
 }

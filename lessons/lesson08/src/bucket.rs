@@ -51,7 +51,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.3";
                 model(&[1, 2, 3], "0", 10, 10),
                 model(&[d.whole(20, 30); 3], "0", 10, 20),
             ];
-        closes_at_the_byte_limit: "with which it reaches its limit",
+        closes_at_the_byte_limit: "that reaches a bucket's limit closes it",
             "Add the parameter, then close its bucket if that has reached the limit. Open ones come last." => |d| {
             let size = d.whole(20, 30);
             // Exactly full, then beyond.

@@ -33,9 +33,9 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 /// Groups parameters, given as `(bytes, kind)`, into buckets, from the last to the first.
 ///
 /// - Each goes into the open bucket of its `kind`, or opens one.
-/// - A bucket is closed by the parameter with which it reaches its limit: `sizes.first` for the first of its kind, then
+/// - The parameter that reaches a bucket's limit closes it: `sizes.first` for the first of its kind, then
 /// `sizes.others`.
-/// - Returns the closed buckets in the order of closing, then the open ones by their latest additions.
+/// - Returns the buckets in the order of closing, then the open ones by their latest additions.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the last parameter, close at the limit")
 }
