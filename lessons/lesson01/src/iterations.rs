@@ -39,7 +39,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
             let records = [1, batch / 2, batch - 1, batch];
             [true, false].iter().flat_map(|&drop| records.map(|n| (n, batch, drop))).collect()
         };
-        has_no_step_without_records: "the number of steps in an epoch",
+        has_no_step_without_records: "No records take no steps",
             "Without records there is no step: neither one nor an underflow." => |d| {
             let batch = d.whole(2, 40);
             vec![(0, batch, false), (0, 1, false), (0, batch, true), (0, 1, true)]

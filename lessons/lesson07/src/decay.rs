@@ -32,10 +32,10 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.3";
             vec![first(d, Decay::Step(size), 1), first(d, Decay::Step(size), 4 * size + 1)]
         };
         counts_each_milestone: "the number of decays",
-            "k counts the entries m with step >= m; they may be in any order, and there may be none." => |d| {
+            "k counts the entries m with step >= m, in any order; one may be there twice, or none at all." => |d| {
             let a = d.whole(2, 4) as u64;
             let (b, c) = (a + d.whole(2, 4) as u64, a + 5);
-            let lists: [&[u64]; 5] = [&[a, b], &[b, c, a], &[c, b, a], &[c, a, b], &[]];
+            let lists: [&[u64]; 6] = [&[a, b], &[b, c, a], &[c, b, a], &[c, a, b], &[a, b, a], &[]];
             lists.map(|list| first(d, Decay::Milestones(list.to_vec()), c + 2)).to_vec()
         };
         decays_at_each_step: "the number of decays",

@@ -77,13 +77,7 @@ pub struct Choice {
 ///
 /// Tensor parallelism sends activations in each layer, so it stays inside a node. A pipeline sends them only between stages.
 ///
-/// The ranks that are left over hold copies: `data` = ranks / (tensor · pipeline). A copy's share of the batch is batch /
-/// data samples, rounded up. A rank keeps the [`bytes_per_rank`] of parameters / (tensor · pipeline), rounded up, over
-/// `data` ranks. Of each sample it keeps activations / (tensor · pipeline), rounded up.
-///
-/// Without a pipeline, `micro_batch` is the largest that fits, at least 1 and at most the share. With a pipeline it is 1.
-/// `micro_batches` is share / `micro_batch`, rounded up. A stage holds the activations of min(pipeline, `micro_batches`)
-/// micro-batches at most.
+/// [`Choice`] says how its other fields follow from these; `bytes` is by [`bytes_per_rank`].
 ///
 /// The result is the first candidate that fits, or, if none does, the first of those with the fewest bytes.
 pub fn choose(work: &Work, machine: &Machine) -> Choice {

@@ -128,19 +128,18 @@ impl Lesson {
             fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
         let checks = format!("lesson{number}");
-        let found = built.iter().find(|(about, _)| about["target"]["name"] == *checks);
-        let (about, library) = found.with_context(|| format!("cargo built no library {checks}"))?;
+        let of = |name: &str| {
+            let found = built.iter().find(|(about, _)| about["target"]["name"] == *name);
+            found.with_context(|| format!("cargo built no library {name}"))
+        };
+        let (about, library) = of(&checks)?;
         let profile = &about["profile"];
-        // The checks are compiled with less optimisation than the exercises.
-        let workspace: Table = read("Cargo.toml".into())?.parse()?;
-        let level = workspace
-            .get("profile")
-            .and_then(|all| all.get("dev")?.get("opt-level"));
-        let level = level.map_or("0".into(), |level| level.to_string());
+        // The checks are compiled with less optimisation than the exercises, which have canopy's.
+        let level = &of("canopy")?.0["profile"]["opt_level"];
         let setting = |option, value: &Value| format!("{option}={}", value.to_string().replace('"', ""));
         let settings = [
             setting("--edition", &about["target"]["edition"]),
-            format!("-Copt-level={level}"),
+            setting("-Copt-level", level),
             setting("-Cdebuginfo", &profile["debuginfo"]),
             setting("-Cdebug-assertions", &profile["debug_assertions"]),
             setting("-Coverflow-checks", &profile["overflow_checks"]),
