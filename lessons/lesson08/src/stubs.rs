@@ -34,7 +34,7 @@ pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
 ///
 /// - Each goes into the open bucket of its `kind`, or opens one.
 /// - The parameter that reaches a bucket's limit closes it: `sizes.first` for the first of its kind, then
-/// `sizes.others`.
+///   `sizes.others`.
 /// - Returns the buckets in the order of closing, then the open ones by their latest additions.
 pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the last parameter, close at the limit")
