@@ -22,6 +22,7 @@ pub mod precision;
 pub mod profile;
 pub mod report;
 pub mod schedule;
+pub mod search;
 pub mod shard;
 pub mod split;
 pub mod target;

@@ -59,7 +59,7 @@ const LOWER: &str = "device kernels loader model optim parallel precision profil
 /// The modules of canopy that `module` may use, apart from itself.
 fn may_use(module: &str) -> String {
     match module {
-        "device" | "kernels" | "schedule" => String::new(),
+        "device" | "kernels" | "schedule" | "search" => String::new(),
         "loader" | "optim" | "precision" | "profile" | "parallel" | "target" => "kernels".into(),
         // Its embedding.
         "model" => "kernels target".into(),
@@ -68,7 +68,7 @@ fn may_use(module: &str) -> String {
         "report" => "profile train".into(),
         "shard" => "parallel precision schedule".into(),
         "split" => "optim parallel precision shard train".into(),
-        "cli" | "main" | "lib" => format!("{LOWER} train report split cli"),
+        "cli" | "main" | "lib" => format!("{LOWER} train report search split cli"),
         _ => panic!("add the module {module} to `may_use`"),
     }
 }

@@ -1,0 +1,60 @@
+//! ASHA: successive halving in which no worker waits.
+
+use super::best_first;
+
+/// A trial that completed a rung.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scored {
+    /// Its number.
+    pub trial: usize,
+    /// Its score at this rung: higher is better; NaN is worst.
+    pub score: f64,
+    /// Whether it was promoted to the next rung.
+    pub promoted: bool,
+}
+
+/// The rung and the trial to promote when a worker is free (Li et al. 2020, algorithm 2). `None`: start a new trial.
+///
+/// From the highest rung but the last down, it is the best trial that is not promoted yet and is among the best ⌊n/eta⌋ of the n
+/// trials that completed this rung. Of equal scores, the trial that completed first, earlier in the list, is better.
+pub fn promotion(rungs: &[Vec<Scored>], eta: usize) -> Option<(usize, usize)> {
+    let below_last = &rungs[..rungs.len().saturating_sub(1)];
+    below_last.iter().enumerate().rev().find_map(|(k, rung)| {
+        let mut ranked: Vec<&Scored> = rung.iter().collect();
+        ranked.sort_by(|a, b| best_first(a.score, b.score));
+        let mut best = ranked.into_iter().take(rung.len() / eta);
+        Some((k, best.find(|scored| !scored.promoted)?.trial))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_rung_but_the_last_promotes_first_and_only_from_its_top() {
+        let low: &[(f64, bool)] = &[(0.7, false), (f64::NAN, false), (0.7, false), (0.9, true)];
+        let top: &[(f64, bool)] = &[(0.1, false), (0.2, false)];
+        for (rungs, expected) in [
+            (vec![], None),
+            (vec![low], None),
+            // Of equal scores, the first.
+            (vec![low, &[]], Some((0, 0))),
+            (vec![low, top], Some((0, 0))),
+            (vec![low, top, &[]], Some((1, 1))),
+            (vec![&low[1..], &[]], None),
+        ] {
+            let rung = |scores: &&[(f64, bool)]| {
+                let numbered = scores.iter().enumerate();
+                let scored = numbered.map(|(trial, &(score, promoted))| Scored {
+                    trial,
+                    score,
+                    promoted,
+                });
+                scored.collect()
+            };
+            let found: Vec<Vec<Scored>> = rungs.iter().map(rung).collect();
+            assert_eq!(promotion(&found, 2), expected, "{rungs:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a search costs, and how many trials a budget allows.
+
+use super::{Rung, rungs};
+
+/// What a search takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Hours, summed over all devices.
+    pub device_hours: f64,
+    /// Energy of these devices, kWh.
+    pub kilowatt_hours: f64,
+}
+
+/// The settings of successive halving, apart from the number of trials; see [`rungs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halving {
+    /// Epochs of the first rung.
+    pub fewest: u64,
+    /// Epochs of a whole trial.
+    pub most: u64,
+    /// One of `eta` trials is promoted, and trains `eta` times as long.
+    pub eta: u64,
+}
+
+/// The cost of these rungs. A promoted trial continues, so a rung costs only the epochs beyond the rung before it. An epoch takes
+/// `seconds`, a trial occupies `devices`, and each device draws `watts`.
+pub fn cost(rungs: &[Rung], seconds: f64, devices: usize, watts: f64) -> Cost {
+    let (mut before, mut epochs) = (0, 0.0);
+    for rung in rungs {
+        epochs += rung.trials as f64 * (rung.epochs - before) as f64;
+        before = rung.epochs;
+    }
+    let device_hours = epochs * seconds * devices as f64 / 3600.0;
+    Cost {
+        device_hours,
+        kilowatt_hours: device_hours * watts / 1000.0,
+    }
+}
+
+/// The greatest number of trials whose rungs take at most `hours` device hours; 0 if not even one trial fits. An epoch takes
+/// `seconds`, above 0, and a trial occupies `devices`.
+pub fn trials_within(hours: f64, of: &Halving, seconds: f64, devices: usize) -> usize {
+    let fits = |trials| {
+        let rungs = rungs(trials, of.fewest, of.most, of.eta);
+        cost(&rungs, seconds, devices, 0.0).device_hours <= hours
+    };
+    // The first rung alone of more trials takes too long. The cost grows with the trials, so bisection finds the limit.
+    let first_rung = of.fewest as f64 * seconds * devices as f64 / 3600.0;
+    let (mut fitting, mut too_many) = (0, ((hours / first_rung) as usize).saturating_add(2));
+    while too_many - fitting > 1 {
+        let middle = fitting + (too_many - fitting) / 2;
+        match fits(middle) {
+            true => fitting = middle,
+            false => too_many = middle,
+        }
+    }
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promoted_trial_continues_and_one_trial_more_takes_too_long() {
+        // 9 trials × 1 epoch, 3 × 2 more, 1 × 6 more: 21 epochs of 2 device minutes.
+        let found = cost(&rungs(9, 1, 9, 3), 60.0, 2, 250.0);
+        assert_eq!((found.device_hours, found.kilowatt_hours), (0.7, 0.175));
+        for ((fewest, most, eta), expected) in
+            [((1, 9, 3), 9), ((1, 9, 2), 9), ((21, 21, 2), 1), ((22, 30, 2), 0)]
+        {
+            let halving = Halving { fewest, most, eta };
+            assert_eq!(trials_within(0.7, &halving, 60.0, 2), expected, "{halving:?}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! An honest estimate of the best trial: its validation accuracy is too high because it was selected by it.
+
+use canopy_data::Philox;
+use serde::Serialize;
+
+/// Accuracy of the best trial.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The trial with the most correct predictions; the first of equals.
+    pub best: usize,
+    /// Its accuracy on the validation set, which is too high because the trial was selected by it.
+    pub apparent: f64,
+    /// The accuracy to expect on new clouds.
+    pub corrected: f64,
+}
+
+/// Estimates the accuracy of the best trial without selection bias, by bootstrap bias correction (Tsamardinos et al. 2018).
+/// `correct[t][i]`: whether trial t classifies validation cloud i correctly; at least one trial and one cloud.
+///
+/// Each of `draws` times: draw n of the n clouds with replacement, by n times `random.below(n)`; select the trial with the most
+/// correct predictions among them, the first of equals; take its accuracy on the clouds that were not drawn. `corrected` is the
+/// mean over the draws that leave a cloud out, and `apparent` if there is none.
+pub fn corrected_estimate(correct: &[Vec<bool>], draws: usize, random: &mut Philox) -> Estimate {
+    let n = correct.first().map_or(0, Vec::len);
+    let all: Vec<usize> = (0..n).collect();
+    let hits = |trial: usize, clouds: &[usize]| clouds.iter().filter(|&&i| correct[trial][i]).count();
+    // `max_by_key` returns the last of equals, and the first is wanted.
+    let best_on = |clouds: &[usize]| {
+        let last_first = (0..correct.len()).rev();
+        last_first.max_by_key(|&trial| hits(trial, clouds)).unwrap_or(0)
+    };
+    let accuracy = |trial, clouds: &[usize]| hits(trial, clouds) as f64 / clouds.len() as f64;
+    let (mut sum, mut count) = (0.0, 0);
+    for _ in 0..draws {
+        let drawn: Vec<usize> = all.iter().map(|_| random.below(n)).collect();
+        let mut is_drawn = vec![false; n];
+        drawn.iter().for_each(|&i| is_drawn[i] = true);
+        let left_out: Vec<usize> = all.iter().copied().filter(|&i| !is_drawn[i]).collect();
+        if !left_out.is_empty() {
+            sum += accuracy(best_on(&drawn), &left_out);
+            count += 1;
+        }
+    }
+    let best = best_on(&all);
+    let apparent = accuracy(best, &all);
+    let corrected = match count {
+        0 => apparent,
+        _ => sum / f64::from(count),
+    };
+    Estimate {
+        best,
+        apparent,
+        corrected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_many_guessers_is_corrected_to_about_the_chance_of_a_guess() {
+        let mut random = Philox::new(3, 0);
+        let mut guesses = |_| (0..100).map(|_| random.below(2) == 0).collect();
+        let correct: Vec<Vec<bool>> = (0..60).map(&mut guesses).collect();
+        let found = corrected_estimate(&correct, 400, &mut Philox::new(1, 0));
+        assert!(
+            found.apparent > 0.57 && (found.corrected - 0.5).abs() < 0.04,
+            "{found:?}"
+        );
+        // No draw leaves a cloud out.
+        let found = corrected_estimate(&[vec![false], vec![true]], 9, &mut Philox::new(1, 0));
+        assert_eq!((found.best, found.apparent, found.corrected), (1, 1.0, 1.0));
+    }
+}

@@ -1,0 +1,95 @@
+//! Population-based training: bad members continue from the weights of good ones, with changed hyper-parameters.
+
+use canopy_data::Philox;
+
+use super::{Parameter, Range, Value, best_first};
+
+/// What a hyper-parameter is multiplied by.
+const FACTORS: [f64; 2] = [0.8, 1.25];
+
+/// A member of the population after a round of training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Member {
+    /// Its score: higher is better; NaN is worst.
+    pub score: f64,
+    /// Its hyper-parameters.
+    pub values: Vec<(String, Value)>,
+}
+
+/// Where a member's weights come from, and its hyper-parameters from now on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Heir {
+    /// The member whose weights it continues with; its own index if it keeps them.
+    pub from: usize,
+    /// Its hyper-parameters.
+    pub values: Vec<(String, Value)>,
+}
+
+/// Truncation selection, then perturbation (Jaderberg et al. 2017): what each member continues with, in the order of `members`.
+///
+/// With k = ⌊share·n⌋ of n members, each of the worst k, in order of index, copies weights and hyper-parameters of one of the
+/// best k, `best[random.below(k)]` with the best first. Then each number is multiplied by 0.8 or 1.25, `[0.8,
+/// 1.25][random.below(2)]`, and clamped to its range in `space`; a number of a [`Range::Choice`] stays and takes no random
+/// number. All other members keep theirs. Of equal scores, the lower index is better. `share` is at most ½.
+pub fn exploit_and_explore(
+    members: &[Member],
+    space: &[Parameter],
+    share: f64,
+    random: &mut Philox,
+) -> Vec<Heir> {
+    let mut ranked: Vec<usize> = (0..members.len()).collect();
+    ranked.sort_by(|&a, &b| best_first(members[a].score, members[b].score));
+    let k = (share * members.len() as f64) as usize;
+    let (best, worst) = (&ranked[..k], &ranked[members.len() - k..]);
+    let heir = |(i, member): (usize, &Member)| {
+        if !worst.contains(&i) {
+            let values = member.values.clone();
+            return Heir { from: i, values };
+        }
+        let from = best[random.below(k)];
+        let values = explored(&members[from].values, space, random);
+        Heir { from, values }
+    };
+    members.iter().enumerate().map(heir).collect()
+}
+
+fn explored(values: &[(String, Value)], space: &[Parameter], random: &mut Philox) -> Vec<(String, Value)> {
+    let mut explore = |(name, value): &(String, Value)| {
+        let range = space.iter().find(|p| p.name == *name).map(|p| &p.range);
+        let value = match (value, range) {
+            (Value::Number(number), Some(&(Range::Log { low, high } | Range::Uniform { low, high }))) => {
+                Value::Number((number * FACTORS[random.below(2)]).clamp(low, high))
+            }
+            _ => value.clone(),
+        };
+        (name.clone(), value)
+    };
+    values.iter().map(&mut explore).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_copies_the_best_and_changes_numbers_within_their_range() {
+        let space = [Parameter {
+            name: "rate".into(),
+            range: Range::Log { low: 0.05, high: 1.0 },
+            only_if: None,
+        }];
+        let number = |name: &str, value| (name.to_owned(), Value::Number(value));
+        let member = |score, rate| Member {
+            score,
+            values: vec![number("batch", 16.0), number("rate", rate)],
+        };
+        // Of equal scores, the lower index is better; NaN is worst.
+        let members = [member(f64::NAN, 0.2), member(0.9, 0.9), member(0.9, 0.1)];
+        let heirs = exploit_and_explore(&members, &space, 0.4, &mut Philox::new(4, 0));
+        let mut random = Philox::new(4, 0);
+        random.below(1);
+        let rate = [0.9 * 0.8, 1.0][random.below(2)];
+        assert_eq!((heirs[0].from, &heirs[0].values), (1, &member(0.0, rate).values));
+        assert!((1..3).all(|i| heirs[i].from == i && heirs[i].values == members[i].values));
+    }
+}

@@ -1,0 +1,112 @@
+//! The space of hyper-parameters, and random draws from it.
+
+use canopy_data::Philox;
+use serde::{Deserialize, Serialize};
+
+/// A value of a hyper-parameter, as `canopy train` takes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A number: `0.001`, `64`.
+    Number(f64),
+    /// A name: `adamw`, `step:20:0.7`, `true`.
+    Word(String),
+}
+
+/// What the values of a hyper-parameter are drawn from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Range {
+    /// Log-uniform: the logarithm is uniform, so each factor of 10 is equally likely.
+    Log {
+        /// Smallest value, above 0.
+        low: f64,
+        /// Largest value.
+        high: f64,
+    },
+    /// Uniform.
+    Uniform {
+        /// Smallest value.
+        low: f64,
+        /// Largest value.
+        high: f64,
+    },
+    /// One of these, all equally likely; at least one.
+    Choice(Vec<Value>),
+}
+
+impl Range {
+    /// The value at `u`, which is at least 0 and below 1.
+    fn at(&self, u: f64) -> Value {
+        match self {
+            // libm's power is the same on every machine.
+            Self::Log { low, high } => Value::Number(low * libm::pow(high / low, u)),
+            Self::Uniform { low, high } => Value::Number(low + u * (high - low)),
+            Self::Choice(values) => values[(u * values.len() as f64) as usize].clone(),
+        }
+    }
+}
+
+/// A hyper-parameter of the space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name, as a setting of `canopy train`.
+    pub name: String,
+    /// What its values are drawn from.
+    pub range: Range,
+    /// Drawn only if this earlier parameter has this value.
+    pub only_if: Option<(String, Value)>,
+}
+
+/// Draws the hyper-parameters of trial `trial` in the order of `space` (random search; Bergstra and Bengio 2012). A parameter is
+/// left out if its condition does not hold, which includes that the condition's own parameter is left out.
+///
+/// The random numbers are those of `Philox::new(seed, trial)`. Each parameter, also one that is left out, takes one
+/// `uniform` number u, so that no value depends on the condition of another parameter. Log-uniform: low·(high/low)^u. Uniform:
+/// low + u·(high − low). Choice of n values: the one with index ⌊u·n⌋.
+pub fn draw(space: &[Parameter], seed: u64, trial: u64) -> Vec<(String, Value)> {
+    let mut random = Philox::new(seed, trial);
+    let mut drawn = Vec::new();
+    for Parameter { name, range, only_if } in space {
+        let u = f64::from(random.uniform());
+        let applies = only_if.as_ref().is_none_or(|condition| drawn.contains(condition));
+        if applies {
+            drawn.push((name.clone(), range.at(u)));
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_parameter_takes_one_number_also_if_it_is_left_out() {
+        let word = |word: &str| Value::Word(word.into());
+        let (low, high) = (1e-4, 1e-1);
+        let of = |name: &str, range, only_if| Parameter {
+            name: name.into(),
+            range,
+            only_if,
+        };
+        let space = [
+            of("a", Range::Choice(vec![word("x"), word("y")]), None),
+            of("b", Range::Uniform { low, high }, Some(("a".into(), word("y")))),
+            of("c", Range::Uniform { low, high }, Some(("b".into(), word("y")))),
+            of("d", Range::Log { low, high }, None),
+        ];
+        let mut with_b = 0;
+        for trial in 0..40 {
+            let mut random = Philox::new(9, trial);
+            let u = [(); 4].map(|()| f64::from(random.uniform()));
+            let mut expected = vec![("a".to_owned(), word(if u[0] < 0.5 { "x" } else { "y" }))];
+            if u[0] >= 0.5 {
+                expected.push(("b".into(), Value::Number(low + u[1] * (high - low))));
+                with_b += 1;
+            }
+            expected.push(("d".into(), Value::Number(low * libm::pow(high / low, u[3]))));
+            assert_eq!(draw(&space, 9, trial), expected);
+        }
+        assert!((5..35).contains(&with_b));
+    }
+}
