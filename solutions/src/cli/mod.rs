@@ -24,6 +24,7 @@ mod predict;
 mod profile;
 mod profiling;
 mod stop;
+mod sweep;
 mod table;
 mod train;
 mod trained;
@@ -67,6 +68,8 @@ enum Command {
     Train(Box<train::Args>),
     /// Train with one process per rank: calls mpirun
     Launch(launch::Args),
+    /// Search for good settings: random search, successive halving, ASHA
+    Sweep(sweep::Args),
     /// Score a trained model on a data set
     Eval(eval::Args),
     /// Find a learning rate: raise it step by step until training diverges
@@ -123,6 +126,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Train(args) => train::run(*args),
         Command::Launch(args) => launch::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::FindLr(args) => find_lr::run(&args),
         Command::Bench(args) => bench::run(&args),

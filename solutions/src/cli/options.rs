@@ -27,7 +27,7 @@ pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + C
 
 /// Settings as a TOML table with the keys of [`Config`].
 #[derive(Clone, Debug, Default)]
-pub struct Options(toml::Table);
+pub struct Options(pub toml::Table);
 
 impl FromArgMatches for Options {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {

@@ -28,6 +28,13 @@ impl Table {
     /// # Errors
     /// Returns the system's error.
     pub fn print(&self) -> Result<()> {
+        for line in self.lines() {
+            say!("{line}");
+        }
+        Ok(())
+    }
+
+    fn lines(&self) -> Vec<String> {
         let width = |c: usize| {
             self.0
                 .iter()
@@ -36,30 +43,39 @@ impl Table {
                 .max()
         };
         let widths: Vec<usize> = (0..).map_while(width).collect();
-        for row in &self.0 {
+        let line = |row: &Vec<String>| {
             let cell = |(c, (cell, &width)): (usize, (&String, &usize))| match c {
                 0 => format!("{cell:<width$}"),
                 _ => format!("{cell:>width$}"),
             };
             let cells: Vec<String> = row.iter().zip(&widths).enumerate().map(cell).collect();
-            say!("{}", cells.join("  ").trim_end());
-        }
-        Ok(())
+            cells.join("  ").trim_end().to_owned()
+        };
+        self.0.iter().map(line).collect()
     }
 }
 
-/// Prints an object as JSON; or as text, with a line for each of its fields and a table for each list of objects.
+/// Prints an object as JSON, or as [`text`].
 ///
 /// # Errors
 /// Returns an error if the value is no object, or if standard output is closed.
 pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
     let value = serde_json::to_value(value)?;
-    if json {
-        say!("{value:#}");
-        return Ok(());
+    match json {
+        true => say!("{value:#}"),
+        false => say!("{}", text(&value)?),
     }
+    Ok(())
+}
+
+/// An object as text, with a line for each of its fields and a table for each list of objects.
+///
+/// # Errors
+/// Returns an error if the value is no object.
+pub fn text(value: &Value) -> Result<String> {
     let fields = value.as_object().context("not an object")?;
     let width = fields.keys().map(String::len).max().unwrap_or(0).max(16);
+    let mut lines = Vec::new();
     for (name, value) in fields {
         let name = name.replace('_', " ");
         match value {
@@ -67,13 +83,13 @@ pub fn show(value: &impl Serialize, json: bool) -> Result<()> {
             Value::String(text) if text.is_empty() => {}
             Value::Array(rows) if rows.is_empty() => {}
             Value::Array(rows) if rows[0].is_object() => {
-                say!("{name}");
-                of_objects(rows).print()?;
+                lines.push(name);
+                lines.extend(of_objects(rows).lines());
             }
-            value => say!("{name:<width$} {}", cell(value)),
+            value => lines.push(format!("{name:<width$} {}", cell(value))),
         }
     }
-    Ok(())
+    Ok(lines.join("\n"))
 }
 
 /// A table of objects with the same fields, indented.
@@ -104,6 +120,7 @@ fn cell(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Number(n) => match n.as_f64().unwrap_or(0.0) {
             whole if whole >= 0.0 && whole.fract() == 0.0 => HumanCount(whole as u64).to_string(),
+            small if small.abs() < 0.001 => format!("{small:.1e}"),
             other => format!("{other:.3}"),
         },
         Value::Array(list) if list.len() > MOST_NUMBERS && list[0].is_number() => {
@@ -129,9 +146,9 @@ mod tests {
 
     #[test]
     fn values_are_short_texts() {
-        let value = json!([4800, 0.5, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
+        let value = json!([4800, 0.5, 5e-4, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
         let cells: Vec<String> = value.as_array().unwrap().iter().map(cell).collect();
-        let expected = "4,800|0.500|a|yes|–|1, 2 to 3, 4|least points 7";
+        let expected = "4,800|0.500|5.0e-4|a|yes|–|1, 2 to 3, 4|least points 7";
         assert_eq!(cells.join("|"), expected);
     }
 }

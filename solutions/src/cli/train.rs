@@ -176,7 +176,7 @@ pub fn selected(config: &Config, warn: bool) -> Result<Dataset> {
 }
 
 /// The device, the data and the split of a run.
-fn inputs(config: &Config, place: Option<&Place>) -> Result<(Chosen, Dataset, Split)> {
+pub fn inputs(config: &Config, place: Option<&Place>) -> Result<(Chosen, Dataset, Split)> {
     config.validate()?;
     let chosen = device::choose(&launcher::device(place, &config.device)?)?;
     let data = selected(config, leads(place))?;

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use canopy_data::atomic;
 
 use super::EpochRow;
@@ -42,8 +42,6 @@ impl RunFolder {
     /// # Errors
     /// Names the folder: it contains a run, another process writes to it, or it cannot be created.
     pub fn create(path: &Path) -> Result<Self> {
-        let named = || format!("the run folder {} cannot be created", path.display());
-        fs::create_dir_all(path).with_context(named)?;
         let folder = Self::lock(path)?;
         if folder.last().exists() {
             let run = path.display();
@@ -52,14 +50,32 @@ impl RunFolder {
                  --out"
             );
         }
-        for entry in fs::read_dir(path).with_context(named)? {
+        folder.without_metrics()
+    }
+
+    /// Opens the folder of a run to resume it, or creates it if it has no checkpoint. `None` if another process writes to it.
+    ///
+    /// # Errors
+    /// Names the folder if it cannot be created or written to.
+    pub fn claim(path: &Path) -> Result<Option<Self>> {
+        match Self::try_lock(path)? {
+            Some(folder) if folder.last().exists() => Ok(Some(folder)),
+            Some(folder) => folder.without_metrics().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Removes the metrics and TensorBoard's events of a run that saved no checkpoint.
+    fn without_metrics(self) -> Result<Self> {
+        let named = || format!("the run folder {} cannot be created", self.path.display());
+        for entry in fs::read_dir(&self.path).with_context(named)? {
             let path = entry.with_context(named)?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if path == folder.metrics() || name.starts_with("events.out.tfevents.") {
+            if path == self.metrics() || name.starts_with("events.out.tfevents.") {
                 fs::remove_file(&path).with_context(named)?;
             }
         }
-        Ok(folder)
+        Ok(self)
     }
 
     /// Opens the folder of a run to resume it.
@@ -95,6 +111,18 @@ impl RunFolder {
     }
 
     fn lock(path: &Path) -> Result<Self> {
+        Self::try_lock(path)?.with_context(|| {
+            format!(
+                "another canopy writes to {}: wait until it exits, or choose another folder with --out",
+                path.display()
+            )
+        })
+    }
+
+    /// Creates the folder and locks it; `None` if another process writes to it.
+    fn try_lock(path: &Path) -> Result<Option<Self>> {
+        fs::create_dir_all(path)
+            .with_context(|| format!("the run folder {} cannot be created", path.display()))?;
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -102,15 +130,11 @@ impl RunFolder {
             .open(path.join(".lock"))
             .with_context(|| format!("{} is not writable", path.display()))?;
         // Some network file systems have no locks: training without one is better than not training.
-        ensure!(
-            !matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)),
-            "another canopy writes to {}: wait until it exits, or choose another folder with --out",
-            path.display()
-        );
-        Ok(Self {
+        let in_use = matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock));
+        Ok((!in_use).then(|| Self {
             path: path.to_owned(),
             lock: Some(lock),
-        })
+        }))
     }
 
     /// The folder itself.

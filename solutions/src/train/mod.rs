@@ -47,7 +47,7 @@ pub use on_device::{OnDevice, mean_loss};
 pub use reporter::bar;
 pub use results::{EpochRow, Outcome, RunReport, WrongTree};
 pub use resume::{Saved, resume_batches};
-pub use running::{Figures, Running, SumOver};
+pub use running::{DIVERGED, Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
 pub use step::{Step, Stepped, train_step};
 pub use target::{Category, Target};

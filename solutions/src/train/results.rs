@@ -9,7 +9,7 @@ use super::{Target, metrics::Evaluation, number_scores::NumberReport};
 /// The outcome of [`Trainer::run`](super::Trainer::run).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All epochs are done.
+    /// All epochs up to [`Trainer::until`](super::Trainer::until) are done.
     Done,
     /// The run was stopped; the checkpoint holds its state.
     Stopped,

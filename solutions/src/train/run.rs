@@ -31,8 +31,8 @@ use crate::{
 const READ_EVERY: u64 = 100;
 
 impl Trainer {
-    /// Trains until all epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the epoch. If
-    /// the ranks are processes ([`Trainer::join`]), only rank 0 writes to the run's folder.
+    /// Trains until [`Trainer::until`] epochs are done or `stop` is set. If `stop` is set, saves a checkpoint in the middle of the
+    /// epoch. If the ranks are processes ([`Trainer::join`]), only rank 0 writes to the run's folder.
     ///
     /// # Errors
     /// Returns an error if a cloud cannot be read, training diverges, a rank fails or a file cannot be written. The last
@@ -55,7 +55,7 @@ impl Trainer {
         let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
         self.clock = Instant::now();
         let mut outcome = Outcome::Done;
-        while outcome == Outcome::Done && self.progress.epoch < self.config.epochs {
+        while outcome == Outcome::Done && self.progress.epoch < self.until {
             outcome = self.epoch(&loader, &inputs, reporter.as_mut(), stop, member.as_deref_mut())?;
             if let (Some(reporter), Some(row), Outcome::Done) = (&mut reporter, self.rows.last(), outcome) {
                 reporter.epoch(row)?;
@@ -139,7 +139,7 @@ impl Trainer {
             Some(_) => self.end_epoch(start, clouds as f64 / trained, member.as_deref())?,
             None => self.begin_next_epoch(),
         }
-        let last = self.progress.epoch == self.config.epochs;
+        let last = self.progress.epoch == self.until;
         if let Some(member) = &member {
             member.barrier()?;
         }
@@ -199,7 +199,7 @@ impl Trainer {
     fn end_epoch(&mut self, start: Instant, clouds_per_second: f64, member: Option<&Member>) -> Result<()> {
         let alive = |what: &str| member.map_or(Ok(()), |member| member.alive(what));
         let done = self.progress.epoch + 1;
-        let last = done == self.config.epochs;
+        let last = done == self.until;
         let mut row = EpochRow {
             epoch: done,
             step: self.progress.step,

@@ -6,6 +6,9 @@ use candle_core::Tensor;
 use super::OnDevice;
 use crate::profile;
 
+/// What the error of a run that diverged contains.
+pub const DIVERGED: &str = "training diverged";
+
 /// Replaces numbers by their sums over all ranks; with one rank it leaves them as they are.
 pub type SumOver<'a> = &'a mut dyn FnMut(&mut [f64]) -> Result<()>;
 
@@ -70,8 +73,8 @@ impl Running {
                 self.seen += part[2] as u64;
             } else if taken {
                 bail!(
-                    "the loss became {}: training diverged. Resume from the last checkpoint with a lower --learning-rate \
-                     or with --clip 1",
+                    "the loss became {}: {DIVERGED}. Resume from the last checkpoint with a lower --learning-rate or with \
+                     --clip 1",
                     part[0] / part[2]
                 );
             }

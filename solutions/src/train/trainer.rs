@@ -37,6 +37,9 @@ pub struct Trainer {
     pub data: Dataset,
     /// Training, validation and test records.
     pub split: Split,
+    /// The number of epochs after which [`Trainer::run`] returns; usually those of the configuration. The last one is evaluated
+    /// and saved, and the learning rate is that of the whole run.
+    pub until: usize,
     /// The network.
     pub model: PointNet,
     /// The run's folder.
@@ -108,6 +111,7 @@ impl Trainer {
         Ok(Self {
             number,
             categories,
+            until: config.epochs,
             config,
             data,
             split,

@@ -28,6 +28,11 @@ fn runs_are_trained_evaluated_and_predict() {
 }
 
 #[test]
+fn sweeps_are_planned_and_wrong_spaces_are_explained() {
+    run_list(include_str!("lists/sweep.txt"));
+}
+
+#[test]
 fn settings_of_ranks_are_used() {
     run_list(include_str!("lists/ranks.txt"));
 }

@@ -8,6 +8,7 @@ mod mpi;
 mod profiling;
 mod resume;
 mod scores;
+mod sweep;
 
 use std::{
     fs,

@@ -114,6 +114,7 @@ impl Trainer {
             .load_state(&to_device(state, &self.device.device)?)?;
         this.scaler = self.scaler.as_ref().map(|s| GradScaler::new(s.rule().clone()));
         this.progress = self.progress.clone();
+        this.until = self.until;
         this.functions = self.functions.clone();
         Ok(this)
     }

@@ -1,0 +1,177 @@
+//! A sweep whose workers are killed loses no trial and trains none twice.
+
+use std::{
+    process::{Child, Stdio},
+    thread::sleep,
+    time::Duration,
+};
+
+use serde_json::json;
+
+use crate::{resume::assert_same, *};
+
+/// Writes the file of a sweep of a small model on the data set `data`.
+fn space(dir: &Path, data: &Path, head: &str, space: &str) -> PathBuf {
+    let path = dir.join("space.toml");
+    let train =
+        "batch = 4\npoints = 48\nwidth = 16\ndevice = \"cpu\"\nevaluate-every = 1\ncheckpoint-seconds = 0";
+    let text = format!("{head}\n[train]\ndata = {data:?}\n{train}\n[space]\n{space}\n");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn sweep(space: &Path, out: &Path, words: &str) -> Command {
+    let mut command = canopy(&format!("sweep {words}"));
+    command.arg(space).arg("--out").arg(out);
+    command
+}
+
+/// The results without times and paths.
+fn results(command: &mut Command) -> Value {
+    let mut found = json(command);
+    for measured in ["device_hours", "planned_hours"] {
+        found[measured] = Value::Null;
+    }
+    found["best"]["folder"] = Value::Null;
+    found
+}
+
+/// Trial and rung of the journal's claims, or of its results, in order.
+fn entries(out: &Path, is_result: bool) -> Vec<(u64, u64)> {
+    let journal = fs::read_to_string(out.join("journal.jsonl")).unwrap_or_default();
+    // A line that is being written is not read.
+    let entries = journal
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let of_kind = entries.filter(|entry| entry["result"].is_null() != is_result);
+    let numbers = of_kind.map(|entry| (entry["trial"].as_u64().unwrap(), entry["rung"].as_u64().unwrap()));
+    let mut found: Vec<_> = numbers.collect();
+    found.sort_unstable();
+    found
+}
+
+/// Kills `child` as soon as `ready`.
+fn kill_when(mut child: Child, ready: impl Fn() -> bool) {
+    while !ready() {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before it could be killed"
+        );
+        sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let head = "method = \"random\"\ntrials = 4\nepochs = 24\nseed = 2";
+    let parameters = "optimizer = [\"adamw\", \"sgd\"]\nlearning-rate = { log = [1e-4, 1e-2] }\n\
+        momentum = { uniform = [0.5, 0.9], if = { optimizer = \"sgd\" } }";
+    let file = space(dir.path(), &data, head, parameters);
+    let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
+    let expected = results(&mut sweep(&file, &whole, "--workers 2 --json"));
+
+    let start = |words: &str| {
+        let mut command = sweep(&file, &broken, words);
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let first = broken.join("trials/0000/last.safetensors");
+    kill_when(start("--worker"), || first.exists());
+    assert!(entries(&broken, true).is_empty());
+    // Its workers save and stop when they notice.
+    kill_when(start("--workers 2"), || entries(&broken, false).len() > 2);
+    // As if a worker was killed while it wrote an entry.
+    sleep(Duration::from_millis(500));
+    let journal = broken.join("journal.jsonl");
+    let torn = fs::read_to_string(&journal).unwrap() + "{\"trial\":3,\"ru";
+    fs::write(&journal, torn).unwrap();
+    let found = results(&mut sweep(&file, &broken, "--workers 2 --json"));
+
+    assert_eq!(found, expected);
+    let all: Vec<_> = (0..4).map(|trial| (trial, 0)).collect();
+    for is_result in [false, true] {
+        assert_eq!(entries(&broken, is_result), all, "{is_result}");
+    }
+    for trial in 0..4 {
+        let [whole, broken] = [&whole, &broken].map(|of| of.join(format!("trials/000{trial}")));
+        assert_same(&whole, &broken);
+    }
+    // Once more, the sweep is done.
+    assert_eq!(results(&mut sweep(&file, &broken, "--json")), expected);
+}
+
+#[test]
+fn promoted_trials_continue_bit_identical_and_those_that_diverge_are_the_worst() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let head = "method = \"halving\"\ntrials = 6\nepochs = 4\nfewest = 1\neta = 2\nseed = 4";
+    let file = space(
+        dir.path(),
+        &data,
+        head,
+        "optimizer = [\"sgd\"]\nlearning-rate = [0.01, 0.02, 1e30]",
+    );
+    let out = dir.path().join("sweep");
+    let found = json(&mut sweep(&file, &out, "--workers 2 --json"));
+    let rungs = json!([{"epochs": 1, "trials": 6}, {"epochs": 2, "trials": 3}, {"epochs": 4, "trials": 1}]);
+    assert_eq!(found["rungs"], rungs);
+    let trials = found["trials"].as_array().unwrap();
+    let (diverged, others): (Vec<&Value>, Vec<_>) =
+        trials.iter().partition(|trial| trial["learning-rate"] == 1e30);
+    assert!(
+        (1..=3).contains(&diverged.len()),
+        "choose another seed: {diverged:?}"
+    );
+    assert!(
+        diverged
+            .iter()
+            .all(|trial| trial["score"] == "diverged" && trial["epochs"] == 0)
+    );
+    assert!(others.iter().all(|trial| trial["score"].as_f64().unwrap() > 0.0));
+    assert_eq!(found["scores"]["part"], "test");
+    assert!(found["validation_accuracy"]["corrected"].as_f64().unwrap() <= 1.0);
+
+    let last = trials.iter().find(|trial| trial["epochs"] == 4).unwrap();
+    let folder = out.join(format!("trials/{:04}", last["trial"].as_u64().unwrap()));
+    let alone = dir.path().join("alone");
+    let mut train = canopy("train --config");
+    train.arg(folder.join("config.toml")).arg("--out").arg(&alone);
+    succeeds(&mut train);
+    assert_same(&alone, &folder);
+    let text = stdout(&mut sweep(&file, &out, ""));
+    assert_contains(
+        &text,
+        &["learning-rate", "diverged", "best ", "balanced accuracy"],
+    );
+}
+
+/// Ctrl-C saves the trials, and the same command continues the sweep.
+#[cfg(unix)]
+#[test]
+fn a_sweep_that_is_interrupted_saves_and_continues() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let head = "method = \"asha\"\ntrials = 3\nepochs = 40\nfewest = 20\neta = 3";
+    let file = space(dir.path(), &data, head, "learning-rate = { log = [1e-4, 1e-2] }");
+    let out = dir.path().join("sweep");
+    let code = interrupted(
+        &mut sweep(&file, &out, ""),
+        &out.join("trials/0000"),
+        libc::SIGTERM,
+    );
+    assert_eq!(code, Some(130));
+    assert!(entries(&out, true).is_empty());
+    let found = json(&mut sweep(&file, &out, "--json"));
+    assert_eq!(
+        found["rungs"],
+        json!([{"epochs": 20, "trials": 3}, {"epochs": 40, "trials": 1}])
+    );
+    assert_eq!(entries(&out, false).len(), 4);
+}
