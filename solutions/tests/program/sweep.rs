@@ -1,6 +1,7 @@
 //! A sweep whose workers are killed loses no trial and trains none twice.
 
 use std::{
+    io::Write,
     process::{Child, Stdio},
     thread::sleep,
     time::Duration,
@@ -88,10 +89,11 @@ fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
     // Its workers save and stop when they notice.
     kill_when(start("--workers 2"), || entries(&broken, false).len() > 2);
     // As if a worker was killed while it wrote an entry.
-    sleep(Duration::from_millis(500));
-    let journal = broken.join("journal.jsonl");
-    let torn = fs::read_to_string(&journal).unwrap() + "{\"trial\":3,\"ru";
-    fs::write(&journal, torn).unwrap();
+    let mut journal = fs::OpenOptions::new()
+        .append(true)
+        .open(broken.join("journal.jsonl"))
+        .unwrap();
+    journal.write_all(b"{\"trial\":3,\"ru").unwrap();
     let found = results(&mut sweep(&file, &broken, "--workers 2 --json"));
 
     assert_eq!(found, expected);
