@@ -8,7 +8,9 @@ mod page;
 mod points;
 pub mod profiled;
 pub mod svg;
+mod sweep;
 mod view;
 
 pub use page::{run_page, write};
+pub use sweep::write_sweep;
 pub use view::{ViewCloud, view_page};

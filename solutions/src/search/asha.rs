@@ -26,35 +26,3 @@ pub fn promotion(rungs: &[Vec<Scored>], eta: usize) -> Option<(usize, usize)> {
         Some((k, best.find(|scored| !scored.promoted)?.trial))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_highest_rung_but_the_last_promotes_first_and_only_from_its_top() {
-        let low: &[(f64, bool)] = &[(0.7, false), (f64::NAN, false), (0.7, false), (0.9, true)];
-        let top: &[(f64, bool)] = &[(0.1, false), (0.2, false)];
-        for (rungs, expected) in [
-            (vec![], None),
-            (vec![low], None),
-            // Of equal scores, the first.
-            (vec![low, &[]], Some((0, 0))),
-            (vec![low, top], Some((0, 0))),
-            (vec![low, top, &[]], Some((1, 1))),
-            (vec![&low[1..], &[]], None),
-        ] {
-            let rung = |scores: &&[(f64, bool)]| {
-                let numbered = scores.iter().enumerate();
-                let scored = numbered.map(|(trial, &(score, promoted))| Scored {
-                    trial,
-                    score,
-                    promoted,
-                });
-                scored.collect()
-            };
-            let found: Vec<Vec<Scored>> = rungs.iter().map(rung).collect();
-            assert_eq!(promotion(&found, 2), expected, "{rungs:?}");
-        }
-    }
-}

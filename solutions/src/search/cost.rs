@@ -56,21 +56,3 @@ pub fn trials_within(hours: f64, of: &Halving, seconds: f64, devices: usize) -> 
     }
     fitting
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_promoted_trial_continues_and_one_trial_more_takes_too_long() {
-        // 9 trials × 1 epoch, 3 × 2 more, 1 × 6 more: 21 epochs of 2 device minutes.
-        let found = cost(&rungs(9, 1, 9, 3), 60.0, 2, 250.0);
-        assert_eq!((found.device_hours, found.kilowatt_hours), (0.7, 0.175));
-        for ((fewest, most, eta), expected) in
-            [((1, 9, 3), 9), ((1, 9, 2), 9), ((21, 21, 2), 1), ((22, 30, 2), 0)]
-        {
-            let halving = Halving { fewest, most, eta };
-            assert_eq!(trials_within(0.7, &halving, 60.0, 2), expected, "{halving:?}");
-        }
-    }
-}

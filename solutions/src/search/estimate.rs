@@ -53,23 +53,3 @@ pub fn corrected_estimate(correct: &[Vec<bool>], draws: usize, random: &mut Phil
         corrected,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_best_of_many_guessers_is_corrected_to_about_the_chance_of_a_guess() {
-        let mut random = Philox::new(3, 0);
-        let mut guesses = |_| (0..100).map(|_| random.below(2) == 0).collect();
-        let correct: Vec<Vec<bool>> = (0..60).map(&mut guesses).collect();
-        let found = corrected_estimate(&correct, 400, &mut Philox::new(1, 0));
-        assert!(
-            found.apparent > 0.57 && (found.corrected - 0.5).abs() < 0.04,
-            "{found:?}"
-        );
-        // No draw leaves a cloud out.
-        let found = corrected_estimate(&[vec![false], vec![true]], 9, &mut Philox::new(1, 0));
-        assert_eq!((found.best, found.apparent, found.corrected), (1, 1.0, 1.0));
-    }
-}

@@ -27,27 +27,3 @@ pub fn rungs(mut trials: usize, fewest: u64, most: u64, eta: u64) -> Vec<Rung> {
     }
     rungs
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_last_rung_has_most_epochs_or_the_last_trial() {
-        for (of, expected) in [
-            ((27, 1, 27, 3), &[(1, 27), (3, 9), (9, 3), (27, 1)][..]),
-            // Capped.
-            ((20, 2, 9, 2), &[(2, 20), (4, 10), (8, 5), (9, 2)]),
-            // No trial is left.
-            ((5, 1, 100, 4), &[(1, 5), (4, 1)]),
-            ((1, 3, 100, 2), &[(3, 1)]),
-            ((8, 7, 7, 2), &[(7, 8)]),
-            ((3, 1, u64::MAX, u64::MAX), &[(1, 3)]),
-        ] {
-            let (trials, fewest, most, eta) = of;
-            let found = rungs(trials, fewest, most, eta);
-            let found: Vec<_> = found.iter().map(|rung| (rung.epochs, rung.trials)).collect();
-            assert_eq!(found, expected, "{of:?}");
-        }
-    }
-}

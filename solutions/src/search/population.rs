@@ -66,30 +66,3 @@ fn explored(values: &[(String, Value)], space: &[Parameter], random: &mut Philox
     };
     values.iter().map(&mut explore).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_copies_the_best_and_changes_numbers_within_their_range() {
-        let space = [Parameter {
-            name: "rate".into(),
-            range: Range::Log { low: 0.05, high: 1.0 },
-            only_if: None,
-        }];
-        let number = |name: &str, value| (name.to_owned(), Value::Number(value));
-        let member = |score, rate| Member {
-            score,
-            values: vec![number("batch", 16.0), number("rate", rate)],
-        };
-        // Of equal scores, the lower index is better; NaN is worst.
-        let members = [member(f64::NAN, 0.2), member(0.9, 0.9), member(0.9, 0.1)];
-        let heirs = exploit_and_explore(&members, &space, 0.4, &mut Philox::new(4, 0));
-        let mut random = Philox::new(4, 0);
-        random.below(1);
-        let rate = [0.9 * 0.8, 1.0][random.below(2)];
-        assert_eq!((heirs[0].from, &heirs[0].values), (1, &member(0.0, rate).values));
-        assert!((1..3).all(|i| heirs[i].from == i && heirs[i].values == members[i].values));
-    }
-}

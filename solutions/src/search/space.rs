@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A value of a hyper-parameter, as `canopy train` takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number or a text, such as \"true\"")]
 pub enum Value {
     /// A number: `0.001`, `64`.
     Number(f64),
@@ -14,7 +14,8 @@ pub enum Value {
 }
 
 /// What the values of a hyper-parameter are drawn from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Range {
     /// Log-uniform: the logarithm is uniform, so each factor of 10 is equally likely.
     Log {
@@ -74,39 +75,4 @@ pub fn draw(space: &[Parameter], seed: u64, trial: u64) -> Vec<(String, Value)> 
         }
     }
     drawn
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_parameter_takes_one_number_also_if_it_is_left_out() {
-        let word = |word: &str| Value::Word(word.into());
-        let (low, high) = (1e-4, 1e-1);
-        let of = |name: &str, range, only_if| Parameter {
-            name: name.into(),
-            range,
-            only_if,
-        };
-        let space = [
-            of("a", Range::Choice(vec![word("x"), word("y")]), None),
-            of("b", Range::Uniform { low, high }, Some(("a".into(), word("y")))),
-            of("c", Range::Uniform { low, high }, Some(("b".into(), word("y")))),
-            of("d", Range::Log { low, high }, None),
-        ];
-        let mut with_b = 0;
-        for trial in 0..40 {
-            let mut random = Philox::new(9, trial);
-            let u = [(); 4].map(|()| f64::from(random.uniform()));
-            let mut expected = vec![("a".to_owned(), word(if u[0] < 0.5 { "x" } else { "y" }))];
-            if u[0] >= 0.5 {
-                expected.push(("b".into(), Value::Number(low + u[1] * (high - low))));
-                with_b += 1;
-            }
-            expected.push(("d".into(), Value::Number(low * libm::pow(high / low, u[3]))));
-            assert_eq!(draw(&space, 9, trial), expected);
-        }
-        assert!((5..35).contains(&with_b));
-    }
 }

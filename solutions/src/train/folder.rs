@@ -31,6 +31,8 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// The file with the latest checkpoint.
+    pub const LAST: &str = "last.safetensors";
     /// The file with the best weights.
     pub const BEST: &str = "best.safetensors";
     /// The file with the effective configuration.
@@ -144,7 +146,7 @@ impl RunFolder {
 
     /// `last.safetensors`.
     pub fn last(&self) -> PathBuf {
-        self.path.join("last.safetensors")
+        self.path.join(Self::LAST)
     }
 
     /// `best.safetensors`.

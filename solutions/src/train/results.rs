@@ -53,6 +53,14 @@ pub struct EpochRow {
     pub left_out: u64,
 }
 
+impl EpochRow {
+    /// The score on the validation set, higher is better: the balanced accuracy, or for a number the negative continuous ranked
+    /// probability score; `None` if this epoch was not evaluated.
+    pub fn score(&self) -> Option<f64> {
+        self.val_balanced.or(self.val_crps.map(|crps| -crps))
+    }
+}
+
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

@@ -253,7 +253,7 @@ impl Trainer {
     /// Saves the weights if this epoch is the best so far. Of epochs with equal scores the later one is kept. Without a
     /// validation set the last epoch is the best.
     fn keep_best(&mut self, row: &EpochRow, last: bool) -> Result<()> {
-        let score = match row.val_balanced.or(row.val_crps.map(|crps| -crps)) {
+        let score = match row.score() {
             // NaN would keep every later epoch from being the best.
             Some(score) => score.max(f64::NEG_INFINITY),
             None if last && self.split.validation.is_empty() => 0.0,

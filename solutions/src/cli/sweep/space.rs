@@ -4,12 +4,11 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use toml::{Spanned, Table};
 
 use crate::{
     cli::options::Options,
-    search::{Halving, Parameter, Range, Rung, Value, draw, rungs},
+    search::{Parameter, Range, Rung, Value, draw, rungs},
     train::Config,
 };
 
@@ -26,42 +25,30 @@ pub enum Method {
     Halving,
     /// Successive halving without waiting.
     Asha,
+    /// Population-based training: every trial trains all epochs, and bad ones continue from good ones. Its rungs are the
+    /// generations.
+    Population,
 }
 
+/// A sweep: the fields of its file, and what they say.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    method: Method,
-    trials: usize,
-    epochs: usize,
-    fewest: Option<u64>,
-    eta: Option<u64>,
-    seed: Option<u64>,
-    #[serde(default)]
-    train: Table,
-    space: BTreeMap<Spanned<String>, Spanned<toml::Value>>,
-}
-
-/// A parameter of the space that is a table.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Form {
-    log: Option<[f64; 2]>,
-    uniform: Option<[f64; 2]>,
-    choice: Option<Vec<toml::Value>>,
-    r#if: Option<Table>,
-}
-
-/// A sweep.
 pub struct Sweep {
     pub method: Method,
-    /// Epochs of the first rung and of a whole trial, and eta.
-    pub halving: Halving,
+    trials: usize,
+    fewest: u64,
+    pub eta: u64,
+    pub seed: u64,
+    train: Table,
+    space: BTreeMap<Spanned<String>, toml::Value>,
     /// Epochs of each rung, and its number of trials, which ASHA may exceed.
+    #[serde(skip)]
     pub rungs: Vec<Rung>,
-    pub space: Vec<Parameter>,
-    /// The drawn hyper-parameters and the configuration of each trial.
-    pub trials: Vec<(Vec<(String, Value)>, Config)>,
+    #[serde(skip)]
+    pub parameters: Vec<Parameter>,
+    /// The settings of every trial.
+    #[serde(skip)]
+    base: Config,
 }
 
 impl Sweep {
@@ -72,148 +59,114 @@ impl Sweep {
     pub fn open(path: &Path) -> Result<Self> {
         let named = || path.display().to_string();
         let text = fs::read_to_string(path).with_context(|| format!("{} cannot be read", named()))?;
-        Self::parse(&text).with_context(named)
+        let sweep: Self = toml::from_str(&text).with_context(named)?;
+        sweep.checked().with_context(named)
     }
 
-    fn parse(text: &str) -> Result<Self> {
-        let file: File = toml::from_str(text)?;
-        let (trials, most) = (file.trials, file.epochs as u64);
-        let fewest = match file.method {
-            Method::Random => most,
-            Method::Halving | Method::Asha => file.fewest.unwrap_or(1),
-        };
-        let eta = file.eta.unwrap_or(3);
-        ensure!(trials >= 1, "trials is 0: expected at least 1");
-        ensure!(eta >= 2, "eta is {eta}: expected at least 2");
+    fn checked(mut self) -> Result<Self> {
+        let train = Options(self.train.clone());
+        let over = |config: Config| train.over(&config).context("[train]");
+        let target = over(Config::default())?.target;
+        self.base = over(Config::default().for_target(target))?;
         ensure!(
-            (1..=most).contains(&fewest),
-            "fewest is {fewest} and epochs is {most}: expected at least 1, and fewest at most epochs"
+            self.base.validation > 0.0 || self.base.folds > 0,
+            "[train] has validation = 0: expected a validation set, because it decides which trials are better"
         );
-        let rungs = rungs(trials, fewest, most, eta);
+        let (trials, fewest, eta) = (self.trials, self.fewest, self.eta);
+        let epochs = self.base.epochs as u64;
         ensure!(
-            rungs.iter().any(|rung| rung.epochs == most),
-            "trials is {trials}: with fewest = {fewest} and eta = {eta} no trial is left to train all {most} epochs; \
+            trials >= 1 && eta >= 2 && (1..=epochs).contains(&fewest),
+            "trials is {trials}, eta is {eta}, fewest is {fewest} and epochs is {epochs}: expected trials of at least 1, eta of \
+             at least 2, and fewest from 1 to epochs"
+        );
+        self.rungs = match self.method {
+            Method::Random => rungs(trials, epochs, epochs, eta),
+            Method::Halving | Method::Asha => rungs(trials, fewest, epochs, eta),
+            Method::Population => {
+                let ends = (fewest..epochs).step_by(fewest as usize).chain([epochs]);
+                ends.map(|epochs| Rung { epochs, trials }).collect()
+            }
+        };
+        ensure!(
+            self.rungs.iter().any(|rung| rung.epochs == epochs),
+            "trials is {trials}: with fewest = {fewest} and eta = {eta} no trial is left to train all {epochs} epochs; \
              expected more trials, a larger fewest or a smaller eta"
         );
-        let space = parameters(file.space, text)?;
-        let base = base(file.train, file.epochs)?;
-        let trial = |trial| {
-            let mut values = draw(&space, file.seed.unwrap_or(1), trial as u64);
-            let config = configured(&base, &mut values).with_context(|| {
-                let words = values
-                    .iter()
-                    .map(|(name, value)| format!("{name} = {}", json!(value)));
-                format!("trial {trial} with {}", words.collect::<Vec<_>>().join(", "))
-            });
-            Ok((values, config?))
+        let mut space: Vec<_> = self.space.iter().collect();
+        // In the order of the file.
+        space.sort_by_key(|(name, _)| name.span().start);
+        for (name, entry) in space {
+            let named = || format!("[space] has {} = {entry}", name.as_ref());
+            let parameter = parameter(name.as_ref(), entry.clone(), &self.parameters);
+            self.parameters.push(parameter.with_context(named)?);
+        }
+        // Wrong settings are found now, and not when the trial is reached.
+        (0..trials).try_for_each(|trial| self.config(&self.draw(trial)).map(drop))?;
+        Ok(self)
+    }
+
+    /// The hyper-parameters that a trial begins with.
+    pub fn draw(&self, trial: usize) -> Vec<(String, Value)> {
+        draw(&self.parameters, self.seed, trial as u64)
+    }
+
+    /// These hyper-parameters as settings, rounded where a setting is a whole number.
+    pub fn settings(&self, values: &[(String, Value)]) -> Result<Table> {
+        let base = Table::try_from(&self.base)?;
+        let setting = |(name, value): &(String, Value)| {
+            let setting = match (base.get(name), value) {
+                (Some(toml::Value::Integer(_)), Value::Number(number)) => (number.round() as i64).into(),
+                (Some(toml::Value::Boolean(_)), Value::Word(word)) => word.parse::<bool>()?.into(),
+                _ => toml::Value::try_from(value)?,
+            };
+            Ok((name.clone(), setting))
         };
-        let trials = (0..trials).map(trial).collect::<Result<_>>()?;
-        Ok(Self {
-            method: file.method,
-            halving: Halving { fewest, most, eta },
-            rungs,
-            space,
-            trials,
-        })
+        values.iter().map(setting).collect()
+    }
+
+    /// The configuration of a trial with these hyper-parameters.
+    pub fn config(&self, values: &[(String, Value)]) -> Result<Config> {
+        let settings = self.settings(values)?;
+        let config = Options(settings.clone()).over(&self.base);
+        let valid = config.and_then(|config| config.validate().map(|()| config));
+        valid.with_context(|| format!("[space] gives a trial {}", toml::Value::from(settings)))
     }
 }
 
-/// The settings of every trial.
-fn base(train: Table, epochs: usize) -> Result<Config> {
+fn parameter(name: &str, mut entry: toml::Value, earlier: &[Parameter]) -> Result<Parameter> {
     ensure!(
-        !train.contains_key("epochs"),
-        "[train] has epochs: expected it above [train], because it is a setting of the sweep"
+        !SHARED.split(' ').any(|shared| shared == name),
+        "expected a setting that may differ between trials, which these may not: {SHARED}"
     );
-    let train = Options(train);
-    let over = |config: Config| train.over(&config).context("[train] has an invalid setting");
-    let target = over(Config::default())?.target;
-    let config = over(Config::default().for_target(target))?;
+    let condition = entry.as_table_mut().and_then(|table| table.remove("if"));
+    let conditions: BTreeMap<String, Value> = condition.map_or(Ok(BTreeMap::new()), toml::Value::try_into)?;
+    let may_hold = |(of, value): (&String, &Value)| {
+        let is_it =
+            |p: &Parameter| p.name == *of && matches!(&p.range, Range::Choice(all) if all.contains(value));
+        earlier.iter().any(is_it)
+    };
     ensure!(
-        config.validation > 0.0 || config.folds > 0,
-        "[train] has validation = 0: expected a validation set, because it decides which trials are better"
+        conditions.len() <= 1 && conditions.iter().all(may_hold),
+        "expected if = {{ PARAMETER = VALUE }} with an earlier parameter that has this value in its list"
     );
-    Ok(Config { epochs, ..config })
-}
-
-/// `base` with these values. Where a setting is a whole number, the value is rounded.
-fn configured(base: &Config, values: &mut [(String, Value)]) -> Result<Config> {
-    let (settings, mut drawn) = (Table::try_from(base)?, Table::new());
-    for (name, value) in values {
-        let setting = match (&settings[&*name], &mut *value) {
-            (toml::Value::Integer(_), Value::Number(number)) => {
-                *number = number.round();
-                toml::Value::Integer(*number as i64)
-            }
-            (toml::Value::Boolean(_), Value::Word(word)) => toml::Value::Boolean(word.parse()?),
-            (_, Value::Number(number)) => toml::Value::Float(*number),
-            (_, Value::Word(word)) => toml::Value::String(word.clone()),
-        };
-        drawn.insert(name.clone(), setting);
-    }
-    let config = Options(drawn).over(base)?;
-    config.validate().map(|()| config)
-}
-
-/// The parameters in the order of the file, whose `text` is quoted in errors.
-fn parameters(space: BTreeMap<Spanned<String>, Spanned<toml::Value>>, text: &str) -> Result<Vec<Parameter>> {
-    let mut entries: Vec<_> = space.into_iter().collect();
-    entries.sort_by_key(|(name, _)| name.span().start);
-    let settings = Table::try_from(Config::default())?;
-    let mut all: Vec<Parameter> = Vec::new();
-    for (name, entry) in entries {
-        let (name, came) = (name.into_inner(), &text[entry.span()]);
-        ensure!(
-            settings.contains_key(&name) && !SHARED.split(' ').any(|shared| shared == name),
-            "[space] has {name}: expected an option of `canopy train`, without --, that may differ between trials (not: {SHARED})"
-        );
-        let forms = || {
-            format!(
-                "[space] has {name} = {came}: expected [VALUE, …], {{ choice = [VALUE, …] }}, {{ uniform = [LOW, HIGH] }} or \
-                 {{ log = [LOW, HIGH] }}, with LOW < HIGH, and with 0 < LOW in log"
-            )
-        };
-        let mut form = match entry.into_inner() {
-            toml::Value::Array(values) => Form {
-                choice: Some(values),
-                ..Form::default()
-            },
-            other => other.try_into().with_context(forms)?,
-        };
-        let conditions = form.r#if.take().unwrap_or_default();
-        let range = range(form).with_context(forms)?;
-        let may_hold = |(of, wanted): (&String, &toml::Value)| {
-            let earlier = all.iter().find(|parameter| parameter.name == *of);
-            matches!(earlier.map(|p| &p.range), Some(Range::Choice(values)) if values.contains(&value(wanted)))
-        };
-        ensure!(
-            conditions.len() <= 1 && conditions.iter().all(may_hold),
-            "[space] has {name} = {came}: expected if = {{ PARAMETER = VALUE }} with an earlier parameter that has this value \
-             in its list"
-        );
-        let only_if = conditions.iter().next();
-        let only_if = only_if.map(|(of, wanted)| (of.clone(), value(wanted)));
-        all.push(Parameter { name, range, only_if });
-    }
-    ensure!(!all.is_empty(), "[space] is empty: expected a parameter");
-    Ok(all)
-}
-
-/// The range of a parameter, if it has exactly one that is not empty.
-fn range(form: Form) -> Option<Range> {
-    let is_range = |low: f64, high: f64| low < high && (high - low).is_finite();
-    match (form.log, form.uniform, form.choice) {
-        (Some([low, high]), None, None) if 0.0 < low && is_range(low, high) => Some(Range::Log { low, high }),
-        (None, Some([low, high]), None) if is_range(low, high) => Some(Range::Uniform { low, high }),
-        (None, None, Some(list)) if !list.is_empty() => Some(Range::Choice(list.iter().map(value).collect())),
-        _ => None,
-    }
-}
-
-fn value(value: &toml::Value) -> Value {
-    match (value, value.as_float()) {
-        (toml::Value::Integer(number), _) => Value::Number(*number as f64),
-        (_, Some(number)) => Value::Number(number),
-        (toml::Value::String(word), _) => Value::Word(word.clone()),
-        (other, _) => Value::Word(other.to_string()),
-    }
+    let range = match entry {
+        toml::Value::Array(_) => Range::Choice(entry.try_into()?),
+        other => other.try_into().context(
+            "expected [VALUE, …], { choice = [VALUE, …] }, { uniform = [LOW, HIGH] } or { log = [LOW, HIGH] }",
+        )?,
+    };
+    let is_valid = match &range {
+        Range::Log { low, high } => 0.0 < *low && low < high && high.is_finite(),
+        Range::Uniform { low, high } => low < high && (high - low).is_finite(),
+        Range::Choice(values) => !values.is_empty(),
+    };
+    ensure!(
+        is_valid,
+        "expected LOW < HIGH, with 0 < LOW in log, and at least one VALUE"
+    );
+    Ok(Parameter {
+        name: name.to_owned(),
+        range,
+        only_if: conditions.into_iter().next(),
+    })
 }

@@ -8,20 +8,25 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    space::Sweep,
-    state::{Completed, Entry, Folder, Next},
+    folder::{Folder, Next},
+    space::{Method, Sweep},
+    state::{Completed, Entry},
 };
 use crate::{
     cli::train::inputs,
-    profile::monitor::pause,
+    profile::monitor::{Log, kilowatt_hours, pause},
     report,
     train::{
-        DIVERGED, Outcome, RunFolder, Target, Trainer, checkpoint, metrics::argmax, species::Species, summary,
+        Config, DIVERGED, EpochRow, Outcome, RunFolder, Target, Trainer, checkpoint, metrics::argmax,
+        species::Species, summary,
     },
 };
 
 /// How often an idle worker looks for a trial.
 const IDLE: Duration = Duration::from_millis(500);
+
+/// Sampling interval of a trial's power.
+const SAMPLING: Duration = Duration::from_secs(5);
 
 /// Trains until the sweep is done or `stop` is set; a trial that is stopped has a checkpoint then. Returns whether the sweep is
 /// done.
@@ -31,17 +36,22 @@ const IDLE: Duration = Duration::from_millis(500);
 pub fn work(sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
     while !stop.load(Ordering::Relaxed) {
         match folder.next(sweep)? {
-            Next::Train(trial, rung, run) => {
-                note!("trial {trial}: training up to epoch {}", sweep.rungs[rung].epochs);
-                let trained = train(sweep, folder, (trial, rung), run, stop);
-                trained.with_context(|| format!("trial {trial}"))?;
+            Next::Train(trial, rung, config, run) => {
+                let until = sweep.rungs[rung].epochs as usize;
+                note!("trial {trial}: training up to epoch {until}");
+                let mut trainer = open(config, run).with_context(|| format!("trial {trial}"))?;
+                trainer.until = until;
+                let result = train(sweep, &mut trainer, stop).with_context(|| format!("trial {trial}"))?;
+                // The run is still locked, so that no other worker takes the trial before its result is written.
+                if result.is_some() {
+                    folder.add(sweep, &Entry { trial, rung, result })?;
+                }
             }
-            Next::Test(trial, run) => {
+            Next::Test(trial, config, run) => {
                 note!("trial {trial} is the best: scoring it on the test set");
-                let mut trainer = open(sweep, trial, run)?;
                 let path = folder.trial(trial);
                 let command = format!("canopy train --config {}/{}", path.display(), RunFolder::CONFIG);
-                let report = summary::finish(&mut trainer, &command)?;
+                let report = summary::finish(&mut open(config, run)?, &command)?;
                 report::write(&path, &report)?;
             }
             Next::Wait => pause(Instant::now() + IDLE, stop),
@@ -52,47 +62,42 @@ pub fn work(sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
 }
 
 /// The run of a trial: from its checkpoint, or new.
-fn open(sweep: &Sweep, trial: usize, run: RunFolder) -> Result<Trainer> {
-    let config = &sweep.trials[trial].1;
-    let (chosen, data, split) = inputs(config, None)?;
+fn open(config: Config, run: RunFolder) -> Result<Trainer> {
+    let (chosen, data, split) = inputs(&config, None)?;
     if !run.last().exists() {
-        run.write(RunFolder::CONFIG, &toml::to_string_pretty(config)?)?;
-        return Trainer::new(config.clone(), data, split, chosen, run);
+        run.write(RunFolder::CONFIG, &toml::to_string_pretty(&config)?)?;
+        return Trainer::new(config, data, split, chosen, run);
     }
     let mut saved = checkpoint::load(&run.last())?;
     // Its JSON may have rounded a drawn number.
-    saved.progress.config = config.clone();
+    saved.progress.config = config;
     Trainer::resume(saved, data, split, chosen, run)
 }
 
-/// Trains a trial up to a rung, and writes the result into the journal.
-fn train(
-    sweep: &Sweep,
-    folder: &Folder,
-    (trial, rung): (usize, usize),
-    run: RunFolder,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let mut trainer = open(sweep, trial, run)?;
-    trainer.until = sweep.rungs[rung].epochs as usize;
+/// Trains a trial up to its rung. Returns its result, or nothing if it was stopped.
+fn train(sweep: &Sweep, trainer: &mut Trainer, stop: &AtomicBool) -> Result<Option<Completed>> {
+    let log = trainer.folder.path().join("monitor.csv");
+    // Not every machine has devices that can be monitored.
+    let monitor = Log::open(&log, true)?.in_background(SAMPLING).ok();
+    let trained = trainer.run(stop);
+    drop(monitor);
     let mut result = Completed::default();
-    match trainer.run(stop) {
-        Ok(Outcome::Stopped) => return Ok(()),
+    match trained {
+        Ok(Outcome::Stopped) => return Ok(None),
         Ok(Outcome::Done) => {
-            let best = trainer
-                .progress
-                .best
-                .context("it has no score: the validation set is empty")?;
-            result.score = Some(f64::from_bits(best.0));
-            result.correct = correct(&mut trainer)?;
+            result.score = match sweep.method {
+                // A member of a population passes its last weights on, and not its best ones.
+                Method::Population => trainer.rows.last().and_then(EpochRow::score),
+                _ => trainer.progress.best.map(|(bits, _)| f64::from_bits(bits)),
+            };
+            result.correct = correct(trainer)?;
         }
-        Err(error) if format!("{error:#}").contains(DIVERGED) => note!("trial {trial}: {error:#}"),
+        Err(error) if format!("{error:#}").contains(DIVERGED) => note!("{error:#}"),
         Err(error) => return Err(error),
     }
     result.seconds = trainer.progress.seconds;
-    // The run's folder is still locked, so that no other worker takes the trial before its result is written.
-    let result = Some(result);
-    folder.add(sweep, &Entry { trial, rung, result })
+    result.kilowatt_hours = kilowatt_hours(&log)?;
+    Ok(Some(result))
 }
 
 /// Whether the best weights classify each validation cloud correctly; see [`Completed::correct`].

@@ -1,6 +1,7 @@
 //! Samples in a CSV file that is complete after every sample.
 
 use std::{
+    collections::HashMap,
     fs::{File, OpenOptions},
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -74,6 +75,25 @@ impl Log {
     }
 }
 
+/// The energy in a log, kWh: the power of each device times the time since its last sample. `None` if no device reports its power.
+/// A last line that is not complete is left out.
+///
+/// # Errors
+/// Names the file if it cannot be read.
+pub fn kilowatt_hours(path: &Path) -> Result<Option<f64>> {
+    let reader =
+        csv::Reader::from_path(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let (mut last, mut energy) = (HashMap::new(), None);
+    for sample in reader.into_deserialize::<Sample>().map_while(Result::ok) {
+        if let Some(power) = sample.power_w {
+            let before = last.insert(sample.bus_id, sample.seconds);
+            let hours = (sample.seconds - before.unwrap_or(sample.seconds)) / 3600.0;
+            *energy.get_or_insert(0.0) += hours * power / 1000.0;
+        }
+    }
+    Ok(energy)
+}
+
 /// A log that is written during a run.
 pub struct Background(Arc<AtomicBool>, Option<JoinHandle<()>>);
 
@@ -109,5 +129,30 @@ mod tests {
         let mut reader = csv::Reader::from_path(&path).unwrap();
         let rows: Vec<Sample> = reader.deserialize().map(Result::unwrap).collect();
         assert_eq!(rows, [sample.clone(), sample.clone(), sample]);
+    }
+
+    #[test]
+    fn energy_is_power_times_time_over_the_devices_that_report_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.csv");
+        let mut log = Log::open(&path, false).unwrap();
+        assert_eq!(kilowatt_hours(&path).unwrap(), None);
+        for seconds in [0.0, 1800.0, 3600.0] {
+            let of = |bus_id: &str, power_w| Sample {
+                bus_id: bus_id.into(),
+                seconds,
+                power_w,
+                ..Sample::default()
+            };
+            log.add(&[
+                of("a", Some(200.0)),
+                of("b", Some(100.0 + seconds / 36.0)),
+                of("cpu", None),
+            ])
+            .unwrap();
+        }
+        // 200 W for an hour; 150 W and 200 W for half an hour each.
+        assert!((kilowatt_hours(&path).unwrap().unwrap() - 0.375).abs() < 1e-12);
+        assert!(kilowatt_hours(&dir.path().join("none")).is_err());
     }
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use nvml_wrapper::Nvml;
 use serde::{Deserialize, Serialize};
 
-pub use log::{Background, Log};
+pub use log::{Background, Log, kilowatt_hours};
 
 /// One sample of one device. Values that the device does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! Plots as SVG, for pages and for files: line plots and timelines.
+//! Plots as SVG, for pages and for files: line plots, timelines and parallel coordinates.
 //!
 //! Plotting crates such as plotters write fixed colours and need font metrics. These plots use CSS variables instead, so one
 //! picture suits light and dark pages and print, and each value can be read in a tooltip.
@@ -12,10 +12,12 @@
 
 mod axis;
 mod lines;
+mod parallel;
 mod picture;
 mod rects;
 
 pub use axis::{superscript, tick_label};
+pub use parallel::{Coordinate, ParallelPlot};
 pub use rects::{Rect, RectPlot};
 
 /// One line of a plot.

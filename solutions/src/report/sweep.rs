@@ -1,0 +1,164 @@
+//! The page of a sweep: what was tried, how it learned, and what it cost. Its text is in `sweep.html`.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use anyhow::Result;
+use canopy_data::atomic;
+use minijinja::{context, value::Serde};
+use serde_json::Value;
+
+use super::{
+    html::render,
+    svg::{Coordinate, LinePlot, ParallelPlot, Series, tick_label},
+};
+use crate::train::EpochRow;
+
+/// What the page shows.
+struct Sweep<'a> {
+    /// The rows of the results' trials.
+    trials: &'a [Value],
+    /// The epochs of each of them.
+    epochs: Vec<Vec<EpochRow>>,
+    /// Epochs of each rung.
+    rungs: Vec<f64>,
+    /// The parameters with a logarithmic axis.
+    logarithmic: &'a [&'a str],
+}
+
+/// Writes `page.html` into the folder of a sweep: one file that needs no network and no script. The results are those of
+/// `canopy sweep --json`. The parameters in `logarithmic` have a logarithmic axis.
+///
+/// # Errors
+/// Names the file that cannot be read or written.
+pub fn write_sweep(folder: &Path, results: &Value, logarithmic: &[&str]) -> Result<()> {
+    let list = |name: &str| results[name].as_array().map_or(&[][..], Vec::as_slice);
+    let sweep = Sweep {
+        trials: list("trials"),
+        epochs: list("trials")
+            .iter()
+            .map(|trial| epochs(folder, &trial["trial"]))
+            .collect(),
+        rungs: list("rungs")
+            .iter()
+            .filter_map(|rung| rung["epochs"].as_f64())
+            .collect(),
+        logarithmic,
+    };
+    let first = sweep.trials.first().and_then(Value::as_object);
+    let names: Vec<&str> = first
+        .into_iter()
+        .flat_map(|first| first.keys().map(String::as_str))
+        .collect();
+    let cells = |trial: &Value| names.iter().map(|name| cell(&trial[name])).collect::<Vec<_>>();
+    let data = context! {
+        title => "A search for settings",
+        version => env!("CARGO_PKG_VERSION"),
+        results => Serde(results),
+        names => Serde(&names),
+        rows => sweep.trials.iter().map(cells).collect::<Vec<_>>(),
+        parallel => sweep.parallel(&names),
+        curves => sweep.curves(),
+        file => fs::read_to_string(folder.join("space.toml"))?,
+    };
+    let css = concat!(include_str!("page/page.css"), ".wide svg{max-width:none}");
+    let page = render(include_str!("sweep.html"), css, &[], data)?;
+    atomic::write(&folder.join("page.html"), page.as_bytes())
+}
+
+/// The epochs of a trial.
+fn epochs(folder: &Path, trial: &Value) -> Vec<EpochRow> {
+    let path = folder.join(format!("trials/{:04}/metrics.jsonl", trial.as_u64().unwrap_or(0)));
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .map_while(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// A value in four digits.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "–".into(),
+        Value::String(word) => word.clone(),
+        other => match other.as_f64() {
+            Some(number) => tick_label(format!("{number:.3e}").parse().unwrap_or(number)),
+            None => other.to_string(),
+        },
+    }
+}
+
+impl Sweep<'_> {
+    /// The hyper-parameters and the score of each trial.
+    fn parallel(&self, names: &[&str]) -> String {
+        let scores = || self.trials.iter().filter_map(|trial| trial["score"].as_f64());
+        let (low, high) = (
+            scores().fold(f64::INFINITY, f64::min),
+            scores().fold(f64::NEG_INFINITY, f64::max),
+        );
+        let goodness = |score: f64| 0.15 + 0.85 * (score - low) / (high - low).max(f64::MIN_POSITIVE);
+        let item = |trial: &Value| {
+            let values = names.iter().map(|name| format!("{name} {}", cell(&trial[name])));
+            (
+                values.collect::<Vec<_>>().join(", "),
+                trial["score"].as_f64().map(goodness),
+            )
+        };
+        let parameters = names
+            .iter()
+            .filter(|name| !["trial", "epochs", "score"].contains(name));
+        let axes: Vec<Coordinate> = parameters.chain([&"score"]).map(|name| self.axis(name)).collect();
+        let plot = ParallelPlot {
+            title: "Hyper-parameters and score of each trial".into(),
+            size: (140.0 * axes.len().max(4) as f64, 380.0),
+            axes,
+            items: self.trials.iter().map(item).collect(),
+        };
+        plot.svg()
+    }
+
+    fn axis(&self, name: &str) -> Coordinate {
+        let values = || self.trials.iter().map(|trial| &trial[name]);
+        let mut axis = Coordinate {
+            name: name.to_owned(),
+            log: self.logarithmic.contains(&name),
+            values: values().map(Value::as_f64).collect(),
+            words: Vec::new(),
+        };
+        if axis.values.iter().all(Option::is_none) {
+            let words: BTreeSet<String> = values().filter(|value| !value.is_null()).map(cell).collect();
+            axis.words = words.into_iter().collect();
+            let index = |value| axis.words.iter().position(|word| *word == cell(value));
+            axis.values = values()
+                .map(|value| index(value).map(|index| index as f64))
+                .collect();
+        }
+        axis
+    }
+
+    /// The score of each trial over its epochs; the axis has a tick at each rung.
+    fn curves(&self) -> String {
+        let rungs = &self.rungs;
+        let mut plot = LinePlot::new("Score on the validation set", "epoch", "higher is better");
+        plot.size = (760.0, 380.0);
+        plot.percent = self.epochs.iter().flatten().any(|row| row.val_balanced.is_some());
+        let mut stopped = Vec::new();
+        for (i, (trial, epochs)) in self.trials.iter().zip(&self.epochs).enumerate() {
+            let points = epochs
+                .iter()
+                .filter_map(|row| Some((row.epoch as f64, row.score()?)));
+            let points: Vec<(f64, f64)> = points.collect();
+            let is_stopped = |end: &&(f64, f64)| rungs.contains(&end.0) && Some(&end.0) != rungs.last();
+            stopped.extend(points.last().filter(is_stopped));
+            plot.series.push(match i {
+                0 => Series::new(format!("trial {}, the best", trial["trial"]), points),
+                1 => Series::new("other trials", points).contour(),
+                _ => Series::new("", points).contour(),
+            });
+        }
+        // The best one is drawn above the others.
+        plot.series.reverse();
+        if !stopped.is_empty() {
+            plot.series.push(Series::new("stopped at a rung", stopped).dots());
+        }
+        plot.ticks_at(rungs.iter().copied()).svg()
+    }
+}
