@@ -119,8 +119,10 @@ fn cell(value: &Value) -> String {
         Value::Bool(false) => "no".into(),
         Value::String(text) => text.clone(),
         Value::Number(n) => match n.as_f64().unwrap_or(0.0) {
-            whole if whole >= 0.0 && whole.fract() == 0.0 => HumanCount(whole as u64).to_string(),
-            small if small.abs() < 0.001 => format!("{small:.1e}"),
+            whole if (0.0..1e15).contains(&whole) && whole.fract() == 0.0 => {
+                HumanCount(whole as u64).to_string()
+            }
+            odd if !(0.001..1e15).contains(&odd.abs()) => format!("{odd:.1e}"),
             other => format!("{other:.3}"),
         },
         Value::Array(list) if list.len() > MOST_NUMBERS && list[0].is_number() => {
@@ -146,9 +148,9 @@ mod tests {
 
     #[test]
     fn values_are_short_texts() {
-        let value = json!([4800, 0.5, 5e-4, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
+        let value = json!([4800, 0.5, 5e-4, 1e30, "a", true, null, [[1.0, 2], [3, 4]], {"least_points": 7}]);
         let cells: Vec<String> = value.as_array().unwrap().iter().map(cell).collect();
-        let expected = "4,800|0.500|5.0e-4|a|yes|–|1, 2 to 3, 4|least points 7";
+        let expected = "4,800|0.500|5.0e-4|1.0e30|a|yes|–|1, 2 to 3, 4|least points 7";
         assert_eq!(cells.join("|"), expected);
     }
 }

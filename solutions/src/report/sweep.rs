@@ -138,21 +138,27 @@ impl Sweep<'_> {
     fn curves(&self) -> String {
         let rungs = &self.rungs;
         let mut plot = LinePlot::new("Score on the validation set", "epoch", "higher is better");
-        plot.size = (760.0, 380.0);
+        plot.size = (1100.0, 420.0);
         plot.percent = self.epochs.iter().flatten().any(|row| row.val_balanced.is_some());
         let mut stopped = Vec::new();
-        for (i, (trial, epochs)) in self.trials.iter().zip(&self.epochs).enumerate() {
+        for (trial, epochs) in self.trials.iter().zip(&self.epochs) {
             let points = epochs
                 .iter()
                 .filter_map(|row| Some((row.epoch as f64, row.score()?)));
             let points: Vec<(f64, f64)> = points.collect();
-            let is_stopped = |end: &&(f64, f64)| rungs.contains(&end.0) && Some(&end.0) != rungs.last();
-            stopped.extend(points.last().filter(is_stopped));
-            plot.series.push(match i {
-                0 => Series::new(format!("trial {}, the best", trial["trial"]), points),
-                1 => Series::new("other trials", points).contour(),
-                _ => Series::new("", points).contour(),
-            });
+            let is_before_last = |end: &&(f64, f64)| rungs.contains(&end.0) && Some(&end.0) != rungs.last();
+            // Not those that diverged.
+            let scored = points.last().filter(|_| trial["score"].is_number());
+            stopped.extend(scored.filter(is_before_last));
+            match (plot.series.len(), points.len()) {
+                (0, _) => plot
+                    .series
+                    .push(Series::new(format!("trial {}, the best", trial["trial"]), points)),
+                // A single point is no line.
+                (_, 0 | 1) => {}
+                (1, _) => plot.series.push(Series::new("other trials", points).contour()),
+                _ => plot.series.push(Series::new("", points).contour()),
+            }
         }
         // The best one is drawn above the others.
         plot.series.reverse();

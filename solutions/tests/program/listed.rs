@@ -28,7 +28,7 @@ fn runs_are_trained_evaluated_and_predict() {
 }
 
 #[test]
-fn sweeps_are_planned_and_wrong_spaces_are_explained() {
+fn wrong_files_of_a_sweep_are_explained() {
     run_list(include_str!("lists/sweep.txt"));
 }
 

@@ -12,11 +12,11 @@ use serde_json::json;
 use crate::{resume::assert_same, *};
 
 /// Writes the file of a sweep of a small model on the data set `data`.
-fn space(dir: &Path, data: &Path, head: &str, space: &str) -> PathBuf {
+fn space(dir: &Path, data: &Path, head: &str, epochs: usize, space: &str) -> PathBuf {
     let path = dir.join("space.toml");
     let train =
         "batch = 4\npoints = 48\nwidth = 16\ndevice = \"cpu\"\nevaluate-every = 1\ncheckpoint-seconds = 0";
-    let text = format!("{head}\n[train]\ndata = {data:?}\n{train}\n[space]\n{space}\n");
+    let text = format!("{head}\n[train]\ndata = {data:?}\nepochs = {epochs}\n{train}\n[space]\n{space}\n");
     fs::write(&path, text).unwrap();
     path
 }
@@ -64,14 +64,13 @@ fn kill_when(mut child: Child, ready: impl Fn() -> bool) {
     child.wait().unwrap();
 }
 
-#[test]
-fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
+/// A sweep of 4 trials that is killed, the second time when there are `claims`, ends as one that was not.
+fn kills_change_nothing(head: &str, rungs: u64, claims: usize) {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 24);
-    let head = "method = \"random\"\ntrials = 4\nepochs = 24\nseed = 2";
     let parameters = "optimizer = [\"adamw\", \"sgd\"]\nlearning-rate = { log = [1e-4, 1e-2] }\n\
         momentum = { uniform = [0.5, 0.9], if = { optimizer = \"sgd\" } }";
-    let file = space(dir.path(), &data, head, parameters);
+    let file = space(dir.path(), &data, head, 24, parameters);
     let (whole, broken) = (dir.path().join("whole"), dir.path().join("broken"));
     let expected = results(&mut sweep(&file, &whole, "--workers 2 --json"));
 
@@ -87,7 +86,7 @@ fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
     kill_when(start("--worker"), || first.exists());
     assert!(entries(&broken, true).is_empty());
     // Its workers save and stop when they notice.
-    kill_when(start("--workers 2"), || entries(&broken, false).len() > 2);
+    kill_when(start("--workers 2"), || entries(&broken, false).len() >= claims);
     // As if a worker was killed while it wrote an entry.
     let mut journal = fs::OpenOptions::new()
         .append(true)
@@ -97,7 +96,9 @@ fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
     let found = results(&mut sweep(&file, &broken, "--workers 2 --json"));
 
     assert_eq!(found, expected);
-    let all: Vec<_> = (0..4).map(|trial| (trial, 0)).collect();
+    let all: Vec<_> = (0..4)
+        .flat_map(|trial| (0..rungs).map(move |rung| (trial, rung)))
+        .collect();
     for is_result in [false, true] {
         assert_eq!(entries(&broken, is_result), all, "{is_result}");
     }
@@ -110,14 +111,63 @@ fn a_sweep_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
 }
 
 #[test]
+fn a_random_search_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
+    let head = "method = \"random\"\ntrials = 4\nfewest = 1\neta = 3\nseed = 2";
+    kills_change_nothing(head, 1, 3);
+}
+
+#[test]
+fn a_population_whose_workers_and_parent_are_killed_ends_as_one_that_was_not() {
+    let head = "method = \"population\"\ntrials = 4\nfewest = 9\neta = 4\nseed = 2";
+    kills_change_nothing(head, 3, 6);
+}
+
+/// A member that diverged continues with the weights of the best one, and with numbers that are near the best one's.
+#[test]
+fn a_member_of_a_population_that_diverges_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let head = "method = \"population\"\ntrials = 4\nfewest = 2\neta = 4\nseed = 1";
+    let parameters =
+        "optimizer = [\"sgd\"]\nlearning-rate = [0.01, 1e30]\ndropout = { uniform = [0.1, 0.2] }";
+    let file = space(dir.path(), &data, head, 4, parameters);
+    let out = dir.path().join("sweep");
+    let found = json(&mut sweep(&file, &out, "--json"));
+    assert_eq!(
+        found["rungs"],
+        json!([{"epochs": 2, "trials": 4}, {"epochs": 4, "trials": 4}])
+    );
+    let journal = fs::read_to_string(out.join("journal.jsonl")).unwrap();
+    let diverged = |rung: &str| {
+        journal
+            .lines()
+            .filter(|line| line.contains(rung) && line.contains("\"score\":null"))
+            .count()
+    };
+    let counts = (diverged("\"rung\":0"), diverged("\"rung\":1"));
+    assert!(
+        counts.0 > 0 && counts.1 == counts.0 - 1,
+        "choose another seed: {counts:?}"
+    );
+    let config = |trial: usize| {
+        let text = fs::read_to_string(out.join(format!("trials/{trial:04}/config.toml"))).unwrap();
+        text.parse::<toml::Table>().unwrap()["learning-rate"]
+            .as_float()
+            .unwrap()
+    };
+    assert_eq!((0..4).filter(|&trial| config(trial) > 1.0).count(), counts.1);
+}
+
+#[test]
 fn promoted_trials_continue_bit_identical_and_those_that_diverge_are_the_worst() {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 24);
-    let head = "method = \"halving\"\ntrials = 6\nepochs = 4\nfewest = 1\neta = 2\nseed = 4";
+    let head = "method = \"halving\"\ntrials = 6\nfewest = 1\neta = 2\nseed = 4";
     let file = space(
         dir.path(),
         &data,
         head,
+        4,
         "optimizer = [\"sgd\"]\nlearning-rate = [0.01, 0.02, 1e30]",
     );
     let out = dir.path().join("sweep");
@@ -137,7 +187,7 @@ fn promoted_trials_continue_bit_identical_and_those_that_diverge_are_the_worst()
             .all(|trial| trial["score"] == "diverged" && trial["epochs"] == 0)
     );
     assert!(others.iter().all(|trial| trial["score"].as_f64().unwrap() > 0.0));
-    assert_eq!(found["scores"]["part"], "test");
+    assert!(found["test_balanced_accuracy"].as_f64().unwrap() <= 1.0);
     assert!(found["validation_accuracy"]["corrected"].as_f64().unwrap() <= 1.0);
 
     let last = trials.iter().find(|trial| trial["epochs"] == 4).unwrap();
@@ -147,11 +197,27 @@ fn promoted_trials_continue_bit_identical_and_those_that_diverge_are_the_worst()
     train.arg(folder.join("config.toml")).arg("--out").arg(&alone);
     succeeds(&mut train);
     assert_same(&alone, &folder);
-    let text = stdout(&mut sweep(&file, &out, ""));
+    let text = stdout(&mut sweep(&file, &out, "--page --watts 50"));
+    let energy = "50 W in the device hours";
     assert_contains(
         &text,
-        &["learning-rate", "diverged", "best ", "balanced accuracy"],
+        &["learning-rate", "diverged", "best ", "balanced accuracy", energy],
     );
+    // Not the line with the folder of the best trial.
+    let short = |line: &str| line.chars().count() <= 80 || line.starts_with("best ");
+    assert!(text.lines().all(short), "{text}");
+    let page = fs::read_to_string(out.join("page.html")).unwrap();
+    let drawn = [
+        "stopped at a rung",
+        "other trials",
+        "learning-rate 10³⁰",
+        "report.html",
+        energy,
+    ];
+    assert_contains(&page, &drawn);
+    // A line for each trial, of which those that diverged are dashed.
+    let lines = |class: &str| page.matches(&format!("<path class=\"{class}\" style=")).count();
+    assert_eq!((lines("l"), lines("l d")), (6 - diverged.len(), diverged.len()));
 }
 
 /// Ctrl-C saves the trials, and the same command continues the sweep.
@@ -160,8 +226,14 @@ fn promoted_trials_continue_bit_identical_and_those_that_diverge_are_the_worst()
 fn a_sweep_that_is_interrupted_saves_and_continues() {
     let dir = tempfile::tempdir().unwrap();
     let data = tiny_forest(dir.path(), 24);
-    let head = "method = \"asha\"\ntrials = 3\nepochs = 40\nfewest = 20\neta = 3";
-    let file = space(dir.path(), &data, head, "learning-rate = { log = [1e-4, 1e-2] }");
+    let head = "method = \"asha\"\ntrials = 3\nfewest = 20\neta = 3\nseed = 1";
+    let file = space(
+        dir.path(),
+        &data,
+        head,
+        40,
+        "learning-rate = { log = [1e-4, 1e-2] }",
+    );
     let out = dir.path().join("sweep");
     let code = interrupted(
         &mut sweep(&file, &out, ""),

@@ -68,7 +68,7 @@ pub fn results(sweep: &Sweep, folder: &Folder, state: &State, watts: Option<f64>
     results["energy"] = match (measured, watts) {
         (Some(_), _) => "measured on GPUs".into(),
         (None, Some(watts)) => format!("{watts} W in the device hours").into(),
-        (None, None) => "unknown: no GPU reports its power, and --watts is not given".into(),
+        (None, None) => "unknown: no GPU reports its power; see --watts".into(),
     };
     let predicted = completed().map(|result| &result.correct);
     let predicted = predicted.filter(|correct| !correct.is_empty());

@@ -68,8 +68,11 @@ impl ParallelPlot {
             out.text("", (inside, top - 18.0), "middle", &axis.name);
         }
         for ((name, goodness), line) in self.items.iter().zip(lines).rev() {
-            let (dash, share) = goodness.map_or((" d", 0.0), |goodness| ("", goodness));
-            let colour = format!("color-mix(in oklab,var(--c0) {:.0}%,var(--g))", 100.0 * share);
+            let mix = |share: f64| format!("color-mix(in oklab,var(--c0) {:.0}%,var(--g))", 100.0 * share);
+            let (dash, colour) = match goodness {
+                Some(goodness) => ("", mix(*goodness)),
+                None => (" d", "var(--c1)".to_owned()),
+            };
             out.shape(
                 "path",
                 format!("class=\"l{dash}\" style=\"stroke:{colour}\" d=\"{line}\""),
