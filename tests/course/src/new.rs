@@ -158,7 +158,7 @@ mod tests {
         }
         let list = fs::read_to_string(tree.path().join(lists[1])).unwrap();
         assert!(
-            list.contains("]()\n- [97 A new lesson](97-a-new-lesson.md)\n\n"),
+            list.contains(".md)\n- [97 A new lesson](97-a-new-lesson.md)\n\n"),
             "{list}"
         );
         let target = std::env::current_exe().unwrap();
