@@ -2,6 +2,7 @@
 
 use super::best_first;
 
+// ANCHOR: Scored
 /// A trial that completed a rung.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
@@ -12,6 +13,7 @@ pub struct Scored {
     /// Whether it was promoted to the next rung.
     pub promoted: bool,
 }
+// ANCHOR_END: Scored
 
 /// The rung and the trial to promote when a worker is free (Li et al. 2020, algorithm 2). `None`: start a new trial.
 ///

@@ -2,6 +2,7 @@
 
 use super::{Rung, rungs};
 
+// ANCHOR: Cost
 /// What a search takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
@@ -21,6 +22,7 @@ pub struct Halving {
     /// One of `eta` trials is promoted, and trains `eta` times as long.
     pub eta: u64,
 }
+// ANCHOR_END: Cost
 
 /// The cost of these rungs. A promoted trial continues, so a rung costs only the epochs beyond the rung before it. An epoch takes
 /// `seconds`, a trial occupies `devices`, and each device draws `watts`.

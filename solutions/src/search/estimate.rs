@@ -3,6 +3,7 @@
 use canopy_data::Philox;
 use serde::Serialize;
 
+// ANCHOR: Estimate
 /// Accuracy of the best trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
@@ -13,6 +14,7 @@ pub struct Estimate {
     /// The accuracy to expect on new clouds.
     pub corrected: f64,
 }
+// ANCHOR_END: Estimate
 
 /// Estimates the accuracy of the best trial without selection bias, by bootstrap bias correction (Tsamardinos et al. 2018).
 /// `correct[t][i]`: whether trial t classifies validation cloud i correctly; at least one trial and one cloud.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+// ANCHOR: Rung
 /// Trials that train up to `epochs` epochs in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Rung {
@@ -10,6 +11,7 @@ pub struct Rung {
     /// Number of trials.
     pub trials: usize,
 }
+// ANCHOR_END: Rung
 
 /// The rungs of successive halving (Jamieson and Talwalkar 2016): rung k, counted from 0, has min(most, fewest·eta^k) epochs
 /// and ⌊trials/eta^k⌋ trials. The last rung is the first with `most` epochs or, before that, the last that has a trial.

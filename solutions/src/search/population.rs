@@ -7,6 +7,7 @@ use super::{Parameter, Range, Value, best_first};
 /// What a hyper-parameter is multiplied by.
 const FACTORS: [f64; 2] = [0.8, 1.25];
 
+// ANCHOR: Member
 /// A member of the population after a round of training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
@@ -24,6 +25,7 @@ pub struct Heir {
     /// Its hyper-parameters.
     pub values: Vec<(String, Value)>,
 }
+// ANCHOR_END: Member
 
 /// Truncation selection, then perturbation (Jaderberg et al. 2017): what each member continues with, in the order of `members`.
 ///

@@ -3,6 +3,7 @@
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
 
+// ANCHOR: Value
 /// A value of a hyper-parameter, as `canopy train` takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected a number or a text, such as \"true\"")]
@@ -12,7 +13,9 @@ pub enum Value {
     /// A name: `adamw`, `step:20:0.7`, `true`.
     Word(String),
 }
+// ANCHOR_END: Value
 
+// ANCHOR: Range
 /// What the values of a hyper-parameter are drawn from.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,6 +37,7 @@ pub enum Range {
     /// One of these, all equally likely; at least one.
     Choice(Vec<Value>),
 }
+// ANCHOR_END: Range
 
 impl Range {
     /// The value at `u`, which is at least 0 and below 1.
@@ -47,6 +51,7 @@ impl Range {
     }
 }
 
+// ANCHOR: Parameter
 /// A hyper-parameter of the space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -57,6 +62,7 @@ pub struct Parameter {
     /// Drawn only if this earlier parameter has this value.
     pub only_if: Option<(String, Value)>,
 }
+// ANCHOR_END: Parameter
 
 /// Draws the hyper-parameters of trial `trial` in the order of `space` (random search; Bergstra and Bengio 2012). A parameter is
 /// left out if its condition does not hold, which includes that the condition's own parameter is left out.

@@ -31,7 +31,7 @@ struct Options {
     /// Seed of all random numbers
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Seeds to repeat the trainings of lessons 06, 07 and 12 with, from --seed on
+    /// Seeds to repeat the trainings of lessons 06, 07, 12 and 13 with, from --seed on
     #[arg(long, default_value_t = 1, value_name = "N")]
     seeds: u64,
     /// Folder for the plots [default: runs/ and the lesson's name]
