@@ -50,10 +50,12 @@ struct Seed {
 
 impl Seed {
     fn run(answer: &Lesson13, seed: u64) -> Result<Self> {
-        let forest = forest(seed)?;
+        let (forest, halving) = (forest(seed)?, searches::halving(answer));
         let whole = |values: Values| {
             let mut trial = Trial::new(&forest, values)?;
-            trial.train(&forest, EPOCHS)?;
+            for rung in &halving {
+                trial.train(&forest, rung.epochs)?;
+            }
             Ok(trial)
         };
         let train = |all: Vec<Values>| all.into_par_iter().map(whole).collect::<Result<Vec<_>>>();
@@ -66,7 +68,7 @@ impl Seed {
             ("grid", to_the_end(&grid)),
             ("random", within(BUDGET)),
             ("population", searches::population(answer, &forest, seed)?),
-            (HALVING, rung_by_rung(&random, &searches::halving(answer))),
+            (HALVING, rung_by_rung(&random, &halving)),
             ("ASHA", searches::asha(answer, &random)),
             (GOAL, within(3 * BUDGET)),
             ("random, all trials", to_the_end(&random)),
@@ -127,7 +129,7 @@ fn of_quarters(seeds: &[Seed]) -> Table {
     let mut table = Table::new([left("mean accuracy")].into_iter().chain(columns));
     for name in ["learning-rate", "weight-decay", "momentum"] {
         let pair = |trial: &Trial| match trial.values.iter().find(|(of, _)| of == name) {
-            Some((_, Value::Number(value))) => Some((*value, trial.scores.last()?.max(0.0))),
+            Some((_, Value::Number(value))) => Some((*value, trial.score(EPOCHS).max(0.0))),
             _ => None,
         };
         let of_seed = |seed: &Seed| {
@@ -177,15 +179,15 @@ fn row(name: &str, seeds: &[Vec<f64>]) -> table::Value {
 fn curves(seed: &Seed) -> LinePlot {
     let mut plot = LinePlot::new("Successive halving", "epoch", "validation accuracy");
     for (i, &epochs) in seed.search(HALVING).epochs.iter().enumerate() {
-        let scores = seed.random[i].scores.iter().take(epochs as usize);
-        let points = (1..).map(f64::from).zip(scores.copied()).collect();
+        let seen = seed.random[i].scores.iter().filter(|(at, _)| *at <= epochs);
+        let points = seen.map(|&(epochs, score)| (epochs as f64, score)).collect();
         plot = plot.with(match epochs == EPOCHS {
             true => Series::new(format!("trial {i}"), points),
             false => Series::new("", points).contour(),
         });
     }
     (plot.percent, plot.log_x) = (true, true);
-    plot.ticks_at([1.0, 2.0, 4.0, 8.0, 16.0]).for_the_book()
+    plot.ticks_at([2.0, 4.0, 8.0, 16.0]).for_the_book()
 }
 
 /// The best accuracy so far against the epochs spent.

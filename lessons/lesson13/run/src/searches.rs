@@ -15,7 +15,7 @@ use crate::trials::{EPOCHS, Trial, space};
 pub const BUDGET: u64 = 160;
 /// Successive halving and ASHA: one of four trials is promoted.
 const HALVING: Halving = Halving {
-    fewest: 1,
+    fewest: 2,
     most: EPOCHS,
     eta: 4,
 };
@@ -67,12 +67,12 @@ pub fn rung_by_rung(trials: &[Trial], rungs: &[Rung]) -> Search {
     for rung in rungs {
         alive.truncate(rung.trials);
         for &trial in &alive {
-            search.enter(trial, rung.epochs, score(&trials[trial], rung.epochs));
+            search.enter(trial, rung.epochs, trials[trial].score(rung.epochs));
         }
         search.time += rounds(alive.len()) * (rung.epochs - before);
         before = rung.epochs;
         // NaN becomes the lowest score.
-        let score = |trial: &usize| score(&trials[*trial], rung.epochs).max(-1.0);
+        let score = |trial: &usize| trials[*trial].score(rung.epochs).max(-1.0);
         alive.sort_by(|a, b| score(b).total_cmp(&score(a)));
     }
     search
@@ -117,7 +117,7 @@ pub fn asha(answer: &Lesson13, trials: &[Trial]) -> Search {
         };
         let (time, rung, trial) = jobs.remove(next);
         search.time = time;
-        let score = score(&trials[trial], rungs[rung].epochs);
+        let score = trials[trial].score(rungs[rung].epochs);
         search.enter(trial, rungs[rung].epochs, score);
         done[rung].push(Scored {
             trial,
@@ -135,12 +135,12 @@ pub fn population(answer: &Lesson13, forest: &Forest, seed: u64) -> Result<Searc
     let mut members = (0..MEMBERS as u64).map(start).collect::<Result<Vec<_>>>()?;
     let (mut search, mut random) = (Search::default(), Philox::new(seed, 13));
     for epochs in (1..=EPOCHS / SELECT_EVERY).map(|round| round * SELECT_EVERY) {
-        let train = |trial: &mut Trial| trial.train(forest, SELECT_EVERY);
+        let train = |trial: &mut Trial| trial.train(forest, epochs);
         members.par_iter_mut().try_for_each(train)?;
         search.time += rounds(MEMBERS) * SELECT_EVERY;
         let mut scored = Vec::new();
         for (i, trial) in members.iter().enumerate() {
-            let (score, values) = (score(trial, epochs), trial.values.clone());
+            let (score, values) = (trial.score(epochs), trial.values.clone());
             search.enter(i, epochs, score);
             scored.push(Member { score, values });
         }
@@ -155,8 +155,4 @@ pub fn population(answer: &Lesson13, forest: &Forest, seed: u64) -> Result<Searc
 /// How often each worker trains one of so many trials.
 fn rounds(trials: usize) -> u64 {
     trials.div_ceil(WORKERS) as u64
-}
-
-fn score(trial: &Trial, epochs: u64) -> f64 {
-    trial.scores[epochs as usize - 1]
 }
