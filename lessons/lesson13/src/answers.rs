@@ -50,7 +50,7 @@ pub fn draw<const M: u8>(space: &[Parameter], seed: u64, trial: u64) -> Vec<(Str
 pub fn rungs<const M: u8>(trials: usize, fewest: u64, most: u64, eta: u64) -> Vec<Rung> {
     let (mut all, mut epochs, mut left) = (Vec::new(), fewest, trials);
     while left > 0 || M == 7 {
-        if M == 1 && epochs > most { break; }
+        if M == 1 && epochs > most || M == 8 && left < eta as usize { break; }
         let before = if M == 6 && epochs > fewest { epochs / eta } else { 0 };
         let most = if M == 2 { epochs.max(most) } else { most };
         let rung = Rung { epochs: epochs.min(most), trials: left };
@@ -62,7 +62,6 @@ pub fn rungs<const M: u8>(trials: usize, fewest: u64, most: u64, eta: u64) -> Ve
         left = match M {
             3 => left.div_ceil(eta as usize),
             4 => (left / eta as usize).max(1),
-            8 => left / 2,
             _ => left / eta as usize,
         };
     }

@@ -127,7 +127,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.1";
             space.map(|parameter| (vec![parameter], seed(d), 0, 3)).into()
         };
         draws_log_uniform_numbers: "`low·(high/low)^u`",
-            "A number of `Log` is low·(high/low)^u: each factor of 10 is equally likely." => |d| {
+            "A number of `Log` is low·(high/low)^u, computed in f64: each factor of 10 is equally likely." => |d| {
             let space = [(1e-4, 1e-1), (1.0, 1000.0), (3e-6, 0.02), (0.5, 0.5)].map(|(low, high)| parameter("rate", log(low, high)));
             space.map(|parameter| (vec![parameter], seed(d), 0, 3)).into()
         };

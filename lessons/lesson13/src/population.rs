@@ -73,7 +73,7 @@ fn number(d: &mut Draw, low: f64, high: f64) -> Value {
 pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
     by heirs {
         copies_the_best_to_the_worst: "each of the worst k members, in order of index",
-            "In order of index, each of the worst ⌊share·n⌋ members copies `best[random.below(k)]`, the best member first; the others keep theirs." => |d| {
+            "Rank the members by score. In order of index, each of the worst ⌊share·n⌋ copies `best[random.below(k)]`, the best member first; the others change nothing." => |d| {
             let mut all = Vec::new();
             for (count, share) in [(5, 0.2), (8, 0.25), (10, 0.5), (8, 0.5), (12, 0.25), (10, 0.5), (12, 0.5)] {
                 let scores = scores(d, count);
@@ -99,7 +99,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
             lists.map(|scores| named(d, scores, 0.25)).into()
         };
         multiplies_each_number_by_a_factor: "multiplies each number by `[0.8, 1.25][random.below(2)]`",
-            "For each number of the copy, in order, draw `random.below(2)`: 0 is the factor 0.8, and 1 is 1.25." => |d| {
+            "For each number of a copy, and of nothing else, draw `random.below(2)` in order: 0 is the factor 0.8, and 1 is 1.25." => |d| {
             let space = || vec![parameter("rate", log(1e-6, 1e6)), parameter("momentum", uniform(-1e6, 1e6)), parameter("decay", log(1e-6, 1e6))];
             let one = || vec![space().remove(0)];
             let mut all: Vec<Input> = (0..2).map(|_| eight(d, one(), |d| vec![("rate", number(d, 0.5, 2.0))])).collect();

@@ -61,7 +61,7 @@ fn places(scores: &[f64]) -> Vec<usize> {
 pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
     by promoted {
         promotes_the_best_trial: "the best trial not promoted yet",
-            "Return the index of the rung and the number `trial` of its best trial: the one with the highest score." => |d| {
+            "Return the index of the rung that lists it, and the number `trial`, of the best trial: the one with the highest score." => |d| {
             let all = [(6, 2), (9, 3), (5, 2), (7, 4)];
             all.map(|(count, eta)| low(&scores(d, count), &[], eta)).into()
         };

@@ -67,5 +67,5 @@ pub const MISTAKES: &[Mistake<Lesson13>] = mistakes! { "13.2" rungs;
     5 "There are two rungs with `most` epochs: end with the first.";
     6 "The epochs are those beyond the rung below; count them from the start of a trial.";
     7 "There are rungs without trials: end before the first.";
-    8 "The trials are halved: divide them by eta.";
+    8 "The last rung is missing if it has fewer than eta trials: nobody is promoted from it, but it trains.";
 };
