@@ -6,11 +6,10 @@
 use canopy::search::{Cost, Estimate, Halving, Heir, Member, Parameter, Range, Rung, Scored, Value};
 use canopy_data::Philox;
 
-/// Draws the hyper-parameters of a trial, in the order of `space`.
+/// Draws a trial's hyper-parameters, in the order of `space`.
 ///
-/// Each takes one `random.uniform()` u of `Philox::new(seed, trial)`, even if its condition leaves it out. The value is
-/// `low·(high/low)^u`, `low + u·(high − low)`, or choice `⌊u·n⌋` of n. A condition on a parameter that is left out does
-/// not hold.
+/// Each takes one `uniform()` u of `Philox::new(seed, trial)`, even if its condition leaves it out:
+/// `low·(high/low)^u`, `low + u·(high − low)`, or choice `⌊u·n⌋`. A condition on a parameter left out does not hold.
 pub fn draw(space: &[Parameter], seed: u64, trial: u64) -> Vec<(String, Value)> {
     todo!("13.1: a random number for each parameter, its value, and whether its condition holds")
 }
@@ -22,18 +21,17 @@ pub fn rungs(trials: usize, fewest: u64, most: u64, eta: u64) -> Vec<Rung> {
     todo!("13.2: more epochs and fewer trials from rung to rung")
 }
 
-/// Returns the rung and the trial to promote, if any: from the last rung but one down, the best trial not promoted yet
-/// among the best `⌊n/eta⌋` of all n. NaN is worst; of equal scores, the first is better.
+/// Returns rung and trial to promote: from the second-to-last rung down, the best trial not promoted yet among the best
+/// `⌊n/eta⌋` of all n trials. NaN is worst; of equal scores, the first is better.
 pub fn promotion(rungs: &[Vec<Scored>], eta: usize) -> Option<(usize, usize)> {
     todo!("13.3: rank each rung, from the top down")
 }
 
-/// Returns an heir of each member.
+/// Returns each member's heir.
 ///
-/// With `k = ⌊share·n⌋`, each of the worst k members, in order of index, copies weights and values of
-/// `best[random.below(k)]`, best first. Then it multiplies each number by `[0.8, 1.25][random.below(2)]`, clamped to
-/// its range; a number of a `Choice` is kept and draws nothing. NaN is worst; of equal scores, the lower index is
-/// better.
+/// In order of index, each of the worst `k = ⌊share·n⌋` copies weights and values of `best[random.below(k)]`, best
+/// first, then multiplies each number by `[0.8, 1.25][random.below(2)]`, clamped to its range. A number of a `Choice`
+/// draws nothing and stays. NaN is worst; of equal scores, the first is better.
 pub fn exploit_and_explore(
     members: &[Member],
     space: &[Parameter],
@@ -55,11 +53,11 @@ pub fn trials_within(hours: f64, of: &Halving, seconds: f64, devices: usize) -> 
     todo!("13.5: more trials, until they are too expensive")
 }
 
-/// Estimates the best trial's accuracy, with bootstrap bias correction.
+/// Estimates the best trial's accuracy. `correct[t][i]`: whether trial t classifies cloud i of n correctly.
 ///
-/// Each of `draws` times: draw n clouds by `random.below(n)`, select the trial with the most correct of them, and take
-/// its accuracy on the clouds not drawn. `corrected` is the mean over draws that leave a cloud out, or else `apparent`.
-/// Of equal trials, the first is selected.
+/// `draws` times, draw n clouds by `random.below(n)`, select the trial with the most correct of these, take its accuracy
+/// on the clouds not drawn. `corrected` is the mean over draws that leave a cloud out, or else `apparent`. Of equal
+/// trials, the first is selected.
 pub fn corrected_estimate(correct: &[Vec<bool>], draws: usize, random: &mut Philox) -> Estimate {
     todo!("13.6: select on the clouds drawn, score on the others")
 }

@@ -131,7 +131,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.1";
             let space = [(1e-4, 1e-1), (1.0, 1000.0), (3e-6, 0.02), (0.5, 0.5)].map(|(low, high)| parameter("rate", log(low, high)));
             space.map(|parameter| (vec![parameter], seed(d), 0, 3)).into()
         };
-        chooses_each_value_equally_often: "choice `⌊u·n⌋` of n",
+        chooses_each_value_equally_often: "choice `⌊u·n⌋`",
             "Of n choices take the one with index ⌊u·n⌋, which is at most n − 1 because u is below 1." => |d| {
             let choices = [words("sgd adamw lamb"), numbers(&[16.0, 32.0, 64.0, 128.0, 256.0]), words("only"), words("yes no")];
             choices.map(|range| (vec![parameter("choice", range)], seed(d), 0, 24)).into()
@@ -158,7 +158,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.1";
                 (vec![rate, optimizer, batch, momentum, parameter("decay", uniform(0.0, 0.1))], seed(d), 5, 20),
             ]
         };
-        follows_conditions_on_conditions: "a parameter that is left out does not hold",
+        follows_conditions_on_conditions: "a parameter left out does not hold",
             "Look for the condition among the values that are part of the result, not among all that were drawn." => |d| {
             let space = vec![
                 parameter("schedule", words("constant step cosine")),

@@ -49,11 +49,11 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.6";
             "Score on the clouds not drawn: the correct share of these alone. Draw on with the same `random`, and take the mean over the draws." => |d| {
             [10, 12, 9, 7, 8, 11, 13, 15].map(|n| (drawn(d, 1, n, 0.6), n % 3 + 1, seed(d))).into()
         };
-        selects_anew_in_each_draw: "select the trial with the most correct of them",
+        selects_anew_in_each_draw: "select the trial with the most correct of these",
             "In each draw, find the trial with the most correct of the clouds drawn: it need not be `best`." => |d| {
             [(3, 12, 6), (6, 10, 20), (20, 15, 12)].map(|(trials, n, draws)| (drawn(d, trials, n, 0.6), draws, seed(d))).into()
         };
-        counts_clouds_as_often_as_drawn: "select the trial with the most correct of them",
+        counts_clouds_as_often_as_drawn: "select the trial with the most correct of these",
             "A cloud that is drawn twice counts twice when you select, and not at all when you score." => |d| {
             (0..8).map(|_| (drawn(d, 4, 6, 0.5), 12, seed(d))).collect()
         };

@@ -19,7 +19,7 @@ fn heirs(answer: &Lesson13, (space, members, share, seed): Input) -> Verdict {
         values_of(facts, "heir", heirs.iter().map(|heir| &heir.values))
             .values("next draw of `random`", random.below(1000))
             .cause("Draw from `random` itself, once for each copy and once for each number that may change.")
-            .asked("is kept and draws nothing")
+            .asked("draws nothing and stays")
     };
     let text = |member: &Member| {
         let values = member.values.iter();
@@ -72,7 +72,7 @@ fn number(d: &mut Draw, low: f64, high: f64) -> Value {
 
 pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
     by heirs {
-        copies_the_best_to_the_worst: "each of the worst k members, in order of index",
+        copies_the_best_to_the_worst: "In order of index, each of the worst",
             "Rank the members by score. In order of index, each of the worst ⌊share·n⌋ copies `best[random.below(k)]`, the best member first; the others change nothing." => |d| {
             let mut all = Vec::new();
             for (count, share) in [(5, 0.2), (8, 0.25), (10, 0.5), (8, 0.5), (12, 0.25), (10, 0.5), (12, 0.5)] {
@@ -81,7 +81,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
             }
             all
         };
-        rounds_the_share_down: "With `k = ⌊share·n⌋`",
+        rounds_the_share_down: "the worst `k = ⌊share·n⌋`",
             "With share·n below 1, nobody copies, and nothing is drawn; 1.9 members are 1." =>
             |d| [(4, 0.2), (3, 0.25), (7, 0.125), (1, 0.5), (19, 0.1), (7, 0.25), (5, 0.5)].map(|(count, share)| {
                 let scores = scores(d, count);
@@ -93,7 +93,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
             let lists: [&[f64]; 4] = [&[0.25, nan, 0.5, 0.75], &[nan, -0.5, -0.25, -1.5], &[0.5, 0.75, -nan, 0.25, 1.0, nan, 0.875, 0.625], &[0.5, nan]];
             lists.map(|scores| named(d, scores, if scores.len() == 2 { 0.5 } else { 0.25 })).into()
         };
-        prefers_the_lower_index_of_equal_scores: "of equal scores, the lower index is better",
+        prefers_the_lower_index_of_equal_scores: "of equal scores, the first is better",
             "Of equal scores, the lower index is better, for the best as for the worst: sort in a stable way." => |d| {
             let lists: [&[f64]; 4] = [&[0.5; 4], &[0.75, 0.5, 0.75, 0.5], &[0.25, 0.25, 0.25, 0.75], &[0.5, 0.75, 0.25, 0.75, 0.25, 0.5, 0.75, 0.25]];
             lists.map(|scores| named(d, scores, 0.25)).into()
@@ -108,7 +108,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.4";
             }
             all
         };
-        keeps_choices: "a number of a `Choice` is kept and draws nothing",
+        keeps_choices: "A number of a `Choice` draws nothing and stays",
             "Words and the numbers of a `Choice` are copied as they are: draw nothing for them." => |d| {
             let space = || vec![
                 parameter("batch", numbers(&[16.0, 32.0, 64.0])), parameter("rate", log(1e-6, 1e6)),

@@ -92,7 +92,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
                 low(&scores, &places(&scores)[count / eta..][..count / eta], eta)
             }).into()
         };
-        searches_from_the_top_down: "from the last rung but one down",
+        searches_from_the_top_down: "from the second-to-last rung down",
             "Begin with the highest rung but the last, and go down to rung 0 if it has no trial to promote." => |d| {
             let (many, some) = (scores(d, 12), scores(d, 4));
             let ranked = places(&many);
@@ -102,7 +102,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
                 three(&ranked[..6], rung(20, &some, &places(&some)[..1])), three(&[], Vec::new()),
             ]
         };
-        promotes_nobody_from_the_last_rung: "from the last rung but one down",
+        promotes_nobody_from_the_last_rung: "from the second-to-last rung down",
             "The trials of the last rung are finished: nothing is above it. With a single rung, return `None`." => |d| {
             let (many, some) = (scores(d, 8), scores(d, 4));
             let top = &places(&many)[..4];
@@ -128,7 +128,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
             [(&scores[..], &[][..], 2), (&scores, &[1], 2), (&scores, &[1], 4), (&scores, &[1, 3, 4], 2), (&scores[..4], &[1], 4), (&[0.5; 7], &[0, 1], 3)]
                 .map(|(scores, promoted, eta)| low(scores, promoted, eta)).into()
         };
-        promotes_in_any_search: "from the last rung but one down, the best trial not promoted yet among the best",
+        promotes_in_any_search: "from the second-to-last rung down, the best trial not promoted yet among the best",
             "Rank all n trials of a rung, take the top ⌊n/eta⌋, then the first of these that is not promoted." => |d| {
             let mut rung_of = |first: usize| {
                 let count = d.whole(0, 14);

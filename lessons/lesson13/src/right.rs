@@ -11,8 +11,9 @@ use crate::{Lesson13, REFERENCE};
 /// How many are better than number `i`: those with a higher score, and the earlier ones with the same. NaN is last.
 fn rank(scores: &[f64], i: usize) -> usize {
     let is_better = |j: usize| match (scores[j].is_nan(), scores[i].is_nan()) {
-        (false, false) => scores[j] > scores[i] || scores[j] == scores[i] && j < i,
-        (a, b) => a < b || a == b && j < i,
+        (false, false) if scores[j] != scores[i] => scores[j] > scores[i],
+        (a, b) if a == b => j < i,
+        (is_nan, _) => !is_nan,
     };
     (0..scores.len()).filter(|&j| is_better(j)).count()
 }
