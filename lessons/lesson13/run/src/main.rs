@@ -1,5 +1,5 @@
 //! The experiment of lesson 13: one budget spent by grid, random search, population-based training, successive halving and
-//! ASHA; which hyper-parameters matter; how much too good the best of many trials looks.
+//! ASHA; which hyper-parameters matter; how reliable the first rung is; how much too good the best of many trials looks.
 //!
 //! `cargo run -p lesson13` prints tables and writes two plots to `runs/lesson13`. `-- --reference` uses canopy's functions
 //! instead of yours, `-- --seed N` another seed, `-- --seeds N` repeats everything, `-- --out FOLDER` another folder,
@@ -22,7 +22,7 @@ use canopy::{
 use canopy_data::Philox;
 use kit::{
     experiment::Report,
-    table::{self, Table, count, json, left, percent},
+    table::{self, Table, count, fixed, json, left, percent},
 };
 use lesson13::{LESSON, Lesson13};
 use rayon::prelude::*;
@@ -31,9 +31,10 @@ use trials::{EPOCHS, POINTS, Trial, Values, forest, grid, share, space};
 
 /// Random trials that are drawn and trained.
 const DRAWN: usize = 64;
-/// Two of the searches.
+/// Three of the searches.
 const HALVING: &str = "successive halving";
 const GOAL: &str = "random, 3 ×";
+const ALL: &str = "random, all";
 /// Bootstrap samples of a corrected estimate.
 const SAMPLES: usize = 200;
 
@@ -71,7 +72,7 @@ impl Seed {
             (HALVING, rung_by_rung(&random, &halving)),
             ("ASHA", searches::asha(answer, &random)),
             (GOAL, within(3 * BUDGET)),
-            ("random, all", to_the_end(&random)),
+            (ALL, to_the_end(&random)),
         ];
         Ok(Self {
             forest,
@@ -98,6 +99,7 @@ fn experiment(answer: &Lesson13, report: &mut Report) -> Result<()> {
     ));
     report.table("searches", "", &of_searches(&seeds));
     report.table("quarters", "", &of_quarters(&seeds));
+    report.table("orders", "", &of_orders(&seeds));
     report.table("bias", "", &of_bias(answer, &seeds)?);
     report.file("13-halving.svg", curves(&seeds[0]).svg())?;
     report.file("13-budget.svg", best_so_far(&seeds[0]).svg())
@@ -142,6 +144,49 @@ fn of_quarters(seeds: &[Seed]) -> Table {
         table.row(row(name, &seeds.iter().map(of_seed).collect::<Vec<_>>()));
     }
     table
+}
+
+/// After each rung: how well the order of the random trials agrees with that at the end, the place of the trial that wins, and
+/// how many are close to the best.
+fn of_orders(seeds: &[Seed]) -> Table {
+    let counts = ["place of the winner", "within 3 points"].map(count);
+    let columns = [count("epochs"), fixed("correlation with the end", 2)];
+    let mut table = Table::new(columns.into_iter().chain(counts));
+    for &(epochs, _) in &seeds[0].random[0].scores {
+        let (mut correlations, mut places, mut near) = (Vec::new(), Vec::new(), Vec::new());
+        for seed in seeds {
+            let scores = |epochs| seed.random.iter().map(move |trial| trial.score(epochs).max(0.0));
+            let (now, end): (Vec<f64>, Vec<f64>) = scores(epochs).zip(scores(EPOCHS)).unzip();
+            let (now_best, end_best) = (now.iter().copied().fold(0.0, f64::max), seed.search(ALL).best());
+            let winner = end.iter().position(|&score| score == end_best).unwrap_or(0);
+            correlations.push(correlation(&ranks(&now), &ranks(&end)));
+            places.push(ranks(&now)[winner].floor());
+            near.push(now.iter().filter(|&score| now_best - score < 0.03).count());
+        }
+        table.row(json!([epochs, correlations, places, near]));
+    }
+    table
+}
+
+/// The rank of each score, from 1 for the highest; equal scores share the mean of their ranks.
+fn ranks(scores: &[f64]) -> Vec<f64> {
+    let rank = |score: &f64| {
+        let higher = scores.iter().filter(|other| *other > score).count();
+        let equal = scores.iter().filter(|other| *other == score).count();
+        higher as f64 + (equal as f64 + 1.0) / 2.0
+    };
+    scores.iter().map(rank).collect()
+}
+
+/// Pearson's correlation; of ranks, it is Spearman's.
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let centred = |of: &[f64]| -> Vec<f64> {
+        let mean = of.iter().sum::<f64>() / of.len() as f64;
+        of.iter().map(|x| x - mean).collect()
+    };
+    let product = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let (a, b) = (centred(a), centred(b));
+    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
 }
 
 /// Apparent, corrected and test accuracy of the best of n trials: the mean over all groups of n.
