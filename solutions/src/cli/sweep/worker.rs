@@ -96,7 +96,9 @@ fn train(sweep: &Sweep, trainer: &mut Trainer, stop: &AtomicBool) -> Result<Opti
         Err(error) => return Err(error),
     }
     result.seconds = trainer.progress.seconds;
-    result.kilowatt_hours = kilowatt_hours(&log)?;
+    // A CPU does not report its power, and a GPU that only waits is not part of the trial.
+    let is_on_gpu = trainer.device.device.is_cuda();
+    result.kilowatt_hours = kilowatt_hours(&log)?.filter(|_| is_on_gpu);
     Ok(Some(result))
 }
 

@@ -87,7 +87,8 @@ pub fn kilowatt_hours(path: &Path) -> Result<Option<f64>> {
     for sample in reader.into_deserialize::<Sample>().map_while(Result::ok) {
         if let Some(power) = sample.power_w {
             let before = last.insert(sample.bus_id, sample.seconds);
-            let hours = (sample.seconds - before.unwrap_or(sample.seconds)) / 3600.0;
+            // A log that is continued begins again at 0.
+            let hours = (sample.seconds - before.unwrap_or(sample.seconds)).max(0.0) / 3600.0;
             *energy.get_or_insert(0.0) += hours * power / 1000.0;
         }
     }
@@ -151,6 +152,13 @@ mod tests {
             ])
             .unwrap();
         }
+        // As if the log was continued.
+        let later = Sample {
+            bus_id: "a".into(),
+            power_w: Some(200.0),
+            ..Sample::default()
+        };
+        log.add(&[later]).unwrap();
         // 200 W for an hour; 150 W and 200 W for half an hour each.
         assert!((kilowatt_hours(&path).unwrap().unwrap() - 0.375).abs() < 1e-12);
         assert!(kilowatt_hours(&dir.path().join("none")).is_err());
