@@ -68,7 +68,7 @@ enum Command {
     Train(Box<train::Args>),
     /// Train with one process per rank: calls mpirun
     Launch(launch::Args),
-    /// Search for good settings: random search, halving, ASHA, population-based training
+    /// Search for good settings: random, halving, ASHA, a population, Bayesian
     Sweep(sweep::Args),
     /// Score a trained model on a data set
     Eval(eval::Args),

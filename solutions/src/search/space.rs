@@ -49,6 +49,19 @@ impl Range {
             Self::Choice(values) => values[(u * values.len() as f64) as usize].clone(),
         }
     }
+
+    /// The middle of the numbers u that have this value; NaN for a value of another kind.
+    pub fn u(&self, value: &Value) -> f64 {
+        match (self, value) {
+            (Self::Log { low, high }, Value::Number(number)) => (number / low).ln() / (high / low).ln(),
+            (Self::Uniform { low, high }, Value::Number(number)) => (number - low) / (high - low),
+            (Self::Choice(values), _) => {
+                let index = values.iter().position(|other| other == value);
+                index.map_or(f64::NAN, |index| (index as f64 + 0.5) / values.len() as f64)
+            }
+            _ => f64::NAN,
+        }
+    }
 }
 
 // ANCHOR: Parameter
@@ -72,9 +85,15 @@ pub struct Parameter {
 /// low + u·(high − low). Choice of n values: the one with index ⌊u·n⌋.
 pub fn draw(space: &[Parameter], seed: u64, trial: u64) -> Vec<(String, Value)> {
     let mut random = Philox::new(seed, trial);
+    drawn(space, |_| f64::from(random.uniform()))
+}
+
+/// As [`draw`], with the number u of each parameter.
+pub fn drawn(space: &[Parameter], mut u: impl FnMut(&Parameter) -> f64) -> Vec<(String, Value)> {
     let mut drawn = Vec::new();
-    for Parameter { name, range, only_if } in space {
-        let u = f64::from(random.uniform());
+    for parameter in space {
+        let Parameter { name, range, only_if } = parameter;
+        let u = u(parameter);
         let applies = only_if.as_ref().is_none_or(|condition| drawn.contains(condition));
         if applies {
             drawn.push((name.clone(), range.at(u)));

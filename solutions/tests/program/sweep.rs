@@ -249,3 +249,29 @@ fn a_sweep_that_is_interrupted_saves_and_continues() {
     );
     assert_eq!(entries(&out, false).len(), 4);
 }
+
+/// A Bayesian search draws its first trials at random, the others from their scores, and the same ones each time.
+#[test]
+fn a_bayesian_search_leaves_random_draws_after_ten_trials_and_repeats_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = tiny_forest(dir.path(), 24);
+    let rates = |method: &str, out: &str| {
+        let head = format!("method = {method:?}\ntrials = 14\nfewest = 1\neta = 2\nseed = 3");
+        let parameters = "optimizer = [\"adamw\", \"sgd\"]\nlearning-rate = { log = [1e-5, 1e-1] }";
+        let file = space(dir.path(), &data, &head, 1, parameters);
+        let found = json(&mut sweep(&file, &dir.path().join(out), "--json"));
+        let mut trials = found["trials"].as_array().unwrap().clone();
+        trials.sort_by_key(|trial| trial["trial"].as_u64());
+        Vec::from_iter(
+            trials
+                .into_iter()
+                .map(|trial| trial["learning-rate"].as_f64().unwrap()),
+        )
+    };
+    let [random, first, again] =
+        [("random", "a"), ("tpe", "b"), ("tpe", "c")].map(|(method, out)| rates(method, out));
+    assert_eq!(first, again);
+    assert_eq!(first[..10], random[..10]);
+    assert!(first[10..].iter().zip(&random[10..]).all(|(a, b)| a != b));
+    assert!(first.iter().all(|rate| (1e-5..=1e-1).contains(rate)));
+}

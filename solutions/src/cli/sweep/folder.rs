@@ -107,10 +107,9 @@ impl Folder {
     /// # Errors
     /// Names the journal or the run folder that cannot be read and written.
     pub fn next(&self, sweep: &Sweep) -> Result<Next> {
-        let (mut journal, state) = self.journal(sweep)?;
-        let config = |trial: usize| sweep.config(&state.values[trial]);
+        let (mut journal, mut state) = self.journal(sweep)?;
         let new = state.next(sweep);
-        for (trial, rung) in state.open.iter().copied().chain(new) {
+        for (trial, rung) in state.open.clone().into_iter().chain(new) {
             // Not those that a worker trains, or whose score it has just written.
             let Some(run) = RunFolder::claim(&self.trial(trial))? else {
                 continue;
@@ -118,9 +117,13 @@ impl Folder {
             if new == Some((trial, rung)) {
                 self.inherit(sweep, &state, rung)?;
                 let result = None;
-                append(&mut journal, &Entry { trial, rung, result })?;
+                let claim = Entry { trial, rung, result };
+                append(&mut journal, &claim)?;
+                // It decides the hyper-parameters of a Bayesian search.
+                state.add(sweep, claim);
             }
-            return Ok(Next::Train(trial, rung, config(trial)?, run));
+            let config = sweep.config(&state.values[trial])?;
+            return Ok(Next::Train(trial, rung, config, run));
         }
         let untested = state
             .best()
@@ -129,7 +132,7 @@ impl Folder {
             _ if new.is_some() || !state.open.is_empty() => Ok(Next::Wait),
             None => Ok(Next::Done),
             Some(best) => match RunFolder::claim(&self.trial(best))? {
-                Some(run) => Ok(Next::Test(best, config(best)?, run)),
+                Some(run) => Ok(Next::Test(best, sweep.config(&state.values[best])?, run)),
                 None => Ok(Next::Wait),
             },
         }

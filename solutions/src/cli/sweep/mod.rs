@@ -4,6 +4,7 @@ mod folder;
 mod results;
 mod space;
 mod state;
+mod tpe;
 mod worker;
 
 use std::{

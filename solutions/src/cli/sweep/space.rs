@@ -28,6 +28,8 @@ pub enum Method {
     /// Population-based training: every trial trains all epochs, and bad ones continue from good ones. Its rungs are the
     /// generations.
     Population,
+    /// Bayesian: every trial trains all epochs, and is drawn where good ones are more likely than others.
+    Tpe,
 }
 
 /// A sweep: the fields of its file, and what they say.
@@ -80,7 +82,7 @@ impl Sweep {
              at least 2, and fewest from 1 to epochs"
         );
         self.rungs = match self.method {
-            Method::Random => rungs(trials, epochs, epochs, eta),
+            Method::Random | Method::Tpe => rungs(trials, epochs, epochs, eta),
             Method::Halving | Method::Asha => rungs(trials, fewest, epochs, eta),
             Method::Population => {
                 let ends = (fewest..epochs).step_by(fewest as usize).chain([epochs]);

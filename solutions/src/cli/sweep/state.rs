@@ -3,7 +3,10 @@
 use canopy_data::Philox;
 use serde::{Deserialize, Serialize};
 
-use super::space::{Method, Sweep};
+use super::{
+    space::{Method, Sweep},
+    tpe::suggest,
+};
 use crate::search::{Heir, Member, Scored, Value, exploit_and_explore, promotion};
 
 /// An entry of the journal.
@@ -36,7 +39,7 @@ pub struct State {
     pub trials: Vec<Option<(usize, Completed)>>,
     /// Trial and rung of the claims without a result.
     pub open: Vec<(usize, usize)>,
-    /// The hyper-parameters of every trial, of a member of a population in the current generation.
+    /// The hyper-parameters of every trial; of a member of a population, in the current generation.
     pub values: Vec<Vec<(String, Value)>>,
     /// The member whose weights each member of a population begins the current generation with; empty in the first one.
     pub parents: Vec<usize>,
@@ -57,11 +60,17 @@ impl State {
         state
     }
 
-    fn add(&mut self, sweep: &Sweep, entry: Entry) {
+    pub fn add(&mut self, sweep: &Sweep, entry: Entry) {
         let Entry { trial, rung, result } = entry;
         self.trials.resize(self.trials.len().max(trial + 1), None);
         let Some(completed) = result else {
             self.open.push((trial, rung));
+            if sweep.method == Method::Tpe {
+                let completed = self.rungs[0].iter();
+                let completed = completed.map(|scored| (&*self.values[scored.trial], scored.score));
+                let completed: Vec<_> = completed.collect();
+                self.values[trial] = suggest(sweep, trial, &completed);
+            }
             let below = rung.checked_sub(1).map(|below| &mut self.rungs[below]);
             let scored = below.and_then(|rung| rung.iter_mut().find(|scored| scored.trial == trial));
             return scored.into_iter().for_each(|scored| scored.promoted = true);
