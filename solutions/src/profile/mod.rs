@@ -5,6 +5,7 @@
 //! page, Perfetto and speedscope. [`kernel_rows`] reads the tables of nsys and nvprof.
 
 mod amdahl;
+mod chain;
 pub mod monitor;
 mod pattern;
 mod recorder;
@@ -19,6 +20,7 @@ mod totals;
 mod trace;
 
 pub use amdahl::{Amdahl, amdahl};
+pub use chain::{Cost, Counted, Operator, bias_norm_relu, chain_cost};
 pub use pattern::{COMPUTE_BOUND, Pattern, Shares, name_pattern};
 pub use recorder::{Guard, Recording, lane, span, start, started, stop, timed, work};
 pub use roofline::{Machine, MatMul, Roof, matmul_roof};

@@ -93,8 +93,9 @@ pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
             id, title, function, ..
         },
     ) = (&lesson.manifest, e);
-    let asked = wrap(&asked(&lesson.stubs, function), WIDTH - 4).join("\n  ");
-    let (file, number, chapter, anchor) = (paths::exercises(&m.lesson), &m.lesson, &m.chapter, e.anchor());
+    let asked = wrap(&asked(lesson.stub(e), function), WIDTH - 4).join("\n  ");
+    let file = paths::exercises(&m.lesson, &e.file);
+    let (number, chapter, anchor) = (&m.lesson, &m.chapter, e.anchor());
     format!(
         "{}\n\n  {asked}\n\n  write  `{function}` in {file}\n  check  cargo test -p lesson{number} {id}\n  \
          watch  cargo course watch   (checks whenever you save)\n  hint   cargo course hint {id}\n  \
@@ -122,7 +123,7 @@ mod tests {
                 );
                 text += "solution = \"s\"\nanswer = \"a\"\nhints = [\"a\", \"b\", \"c\"]\n";
             }
-            let (manifest, stubs) = (Manifest::parse(&text).unwrap(), String::new());
+            let (manifest, stubs) = (Manifest::parse(&text).unwrap(), [].into());
             Lesson { manifest, stubs }
         };
         let lessons: Vec<Lesson> = (1..=13).map(lesson).collect();

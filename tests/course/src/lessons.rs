@@ -1,14 +1,21 @@
 //! The lessons, read from the `lesson.toml` of each folder in `lessons`.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context, Result};
 use grader::{Exercise, Manifest, paths, progress::Progress};
 
-/// A lesson and the text of its stubs.
+/// A lesson and its files as they are handed out, by their names below `exercises/lessonNN/src`.
 pub struct Lesson {
     pub manifest: Manifest,
-    pub stubs: String,
+    pub stubs: BTreeMap<String, String>,
+}
+
+impl Lesson {
+    /// The file of an exercise as it is handed out.
+    pub fn stub(&self, exercise: &Exercise) -> &str {
+        self.stubs.get(&exercise.file).map_or("", String::as_str)
+    }
 }
 
 /// Reads all lessons, in order.
@@ -22,7 +29,11 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
         let text = fs::read_to_string(&path).map_err(Into::into);
         let manifest = text.and_then(|text| Manifest::parse(&text));
         let manifest = manifest.with_context(|| format!("{} cannot be read", path.display()))?;
-        let stubs = fs::read_to_string(root.join(paths::stubs(&manifest.lesson))).unwrap_or_default();
+        let stub = |file: &str| {
+            let text = fs::read_to_string(root.join(paths::stubs(&manifest.lesson, file)));
+            (file.to_owned(), text.unwrap_or_default())
+        };
+        let stubs = manifest.files().into_iter().map(stub).collect();
         lessons.push(Lesson { manifest, stubs });
     }
     lessons.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));

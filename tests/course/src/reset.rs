@@ -1,4 +1,4 @@
-//! Restores the empty function of an exercise, and keeps a copy of the student's file.
+//! Restores the empty function of an exercise, or the file of a kernel, and keeps a copy of the student's file.
 
 use std::{fs, path::Path};
 
@@ -9,18 +9,23 @@ use crate::{extract, lessons::Lesson};
 
 /// Restores the stub of `exercise` and returns the path of a copy of the whole file.
 pub fn reset(root: &Path, lesson: &Lesson, exercise: &Exercise) -> Result<String> {
-    let file = paths::exercises(&lesson.manifest.lesson);
+    let (stubs, function) = (lesson.stub(exercise), &exercise.function);
+    let file = paths::exercises(&lesson.manifest.lesson, &exercise.file);
     let path = root.join(&file);
     let now = fs::read_to_string(&path).with_context(|| format!("{file} cannot be read"))?;
-    let fresh = replaced(&now, &lesson.stubs, &exercise.function).with_context(|| {
+    let fresh = match &*exercise.file {
+        paths::LIBRARY => replaced(&now, stubs, function),
+        _ => Some(stubs.to_owned()).filter(|text| !text.is_empty()),
+    };
+    let fresh = fresh.with_context(|| {
         format!(
-            "`fn {}` was not found complete in {file}; copy it by hand from {}",
-            exercise.function,
-            paths::stubs(&lesson.manifest.lesson)
+            "`{function}` was not found complete in {file}; copy it by hand from {}",
+            paths::stubs(&lesson.manifest.lesson, &exercise.file)
         )
     })?;
     fs::create_dir_all(root.join(".course/kept"))?;
-    let mut names = (1..).map(|n| format!(".course/kept/{}-{n}.rs", exercise.id));
+    let ending = exercise.file.rsplit('.').next().unwrap_or_default();
+    let mut names = (1..).map(|n| format!(".course/kept/{}-{n}.{ending}", exercise.id));
     let kept = names.find(|name| !root.join(name).exists()).unwrap_or_default();
     fs::write(root.join(&kept), &now).context("no copy could be written, so nothing was changed")?;
     fs::write(&path, fresh).with_context(|| format!("{file} cannot be written"))?;

@@ -1,4 +1,4 @@
-//! canopy's own function for an exercise, for a student who has solved it or gives up.
+//! canopy's own function or kernel for an exercise, for a student who has solved it or gives up.
 
 use std::{fs, path::Path};
 
@@ -36,7 +36,7 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
     Ok(text)
 }
 
-/// The function with its file and line, then the functions of the same file that it calls.
+/// The function with its file and line, then the functions of the same file that it calls; of a kernel, its file.
 fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let Exercise {
         id,
@@ -46,9 +46,12 @@ fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
         ..
     } = exercise;
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
+    let mut out = ink.bold(&format!("{id} {title}")) + "\n";
+    if file.ends_with(".cu") {
+        return Ok(out + &format!("{}\n\n{}", ink.faint(file), source));
+    }
     let functions = extract::with_callees(&source, answer);
     ensure!(!functions.is_empty(), "`fn {answer}` was not found in {file}");
-    let mut out = ink.bold(&format!("{id} {title}")) + "\n";
     for function in functions {
         out += &format!("{}\n\n", ink.faint(&format!("{file}:{}", function.line)));
         for line in source[function.bytes].lines() {
@@ -77,6 +80,10 @@ mod tests {
         let lessons = lessons::all(root).unwrap();
         for exercise in lessons.iter().flat_map(|l| &l.manifest.exercises) {
             let text = text(root, exercise, Ink { colour: false }).unwrap();
+            if exercise.solution.ends_with(".cu") {
+                assert!(text.contains(&format!(" {}(", exercise.answer)), "{text}");
+                continue;
+            }
             assert!(text.contains(&format!("fn {}", exercise.answer)), "{text}");
             // Each part ends at its own brace, and none is printed twice.
             let parts: Vec<&str> = text.split(&format!("\n{}:", exercise.solution)).skip(1).collect();

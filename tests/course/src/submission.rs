@@ -38,7 +38,7 @@ const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".gz"];
 pub struct Submission {
     /// When it was packed, by the student's clock, in seconds since 1970.
     pub packed: Option<u64>,
-    /// The text of each `exercises/lessonNN/src/**.rs`.
+    /// The text of each `exercises/lessonNN/src/**.rs` and `**.cu`.
     pub files: BTreeMap<String, String>,
     /// What was left out, and why.
     pub left_out: BTreeSet<String>,
@@ -167,7 +167,7 @@ impl Submission {
     /// Takes a file, or leaves it out.
     fn offer<R: Read>(&mut self, path: &str, open: impl FnOnce() -> io::Result<R>) -> Result<(), Rejected> {
         if path != ABOUT && !is_source(path) {
-            self.leave_out(path, "only exercises/lessonNN/src/**.rs is taken");
+            self.leave_out(path, "only **.rs and **.cu in exercises/lessonNN/src are taken");
             return Ok(());
         }
         let mut bytes = Vec::new();
@@ -192,7 +192,7 @@ impl Submission {
         }
         let bytes: usize = self.files.values().map(String::len).sum();
         if self.files.len() > FILES || bytes > ALL_BYTES {
-            let why = format!("it has more than {FILES} Rust files, or more than 4 MiB of them");
+            let why = format!("it has more than {FILES} source files, or more than 4 MiB of them");
             return Err(Rejected(Status::Refused, why));
         }
         Ok(())
@@ -274,12 +274,11 @@ fn only(path: &Path) -> Result<PathBuf, Rejected> {
     }
 }
 
-/// Whether a path is `exercises/lessonNN/src/**.rs`, with the names that modules of a library can have. So no file can
+/// Whether a path is `exercises/lessonNN/src/**.rs` or `**.cu`, with the names that modules of a library can have. So no file can
 /// have the name of a folder, and no name is too long for a file system.
 fn is_source(path: &str) -> bool {
-    let inside = path
-        .strip_prefix("exercises/lesson")
-        .and_then(|rest| rest.strip_suffix(".rs")?.split_once("/src/"));
+    let name = path.strip_suffix(".rs").or(path.strip_suffix(".cu"));
+    let inside = name.and_then(|name| name.strip_prefix("exercises/lesson")?.split_once("/src/"));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     inside.is_some_and(|(lesson, module)| {
         let two_digits = lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
@@ -311,7 +310,7 @@ mod tests {
         let unpacked: [(&str, &[u8]); 3] = [
             (ABOUT, b"packed = \"2026-11-20T22:00:00Z\""),
             (SOURCE, b"// one"),
-            ("exercises/lesson02/src/a/b.rs", b""),
+            ("exercises/lesson02/src/a/b.cu", b""),
         ];
         let first = read(&unpacked).unwrap();
         let archive = first.to_archive().unwrap();
@@ -322,7 +321,7 @@ mod tests {
             assert_eq!((&one.files, one.digest()), (&first.files, first.digest()));
             assert_eq!(one.packed, late::instant("2026-11-20T22:00:00Z").ok());
             assert_eq!(Vec::from_iter(one.lessons()), ["01", "02"]);
-            assert_eq!(Vec::from_iter(one.of_lesson("02")), [("a/b.rs", "")]);
+            assert_eq!(Vec::from_iter(one.of_lesson("02")), [("a/b.cu", "")]);
             assert_eq!(one.to_archive().unwrap(), archive);
         }
     }
@@ -339,6 +338,7 @@ mod tests {
             "exercises/lesson01/src/bin/x.rs",
             "exercises/lesson01/src/main.rs",
             "exercises/lesson01/src/x.txt",
+            "exercises/lesson01/src/x.cuh",
             "exercises/lesson01/build.rs",
             "exercises/lesson1/src/x.rs",
             "exercises/lesson01/src/li\u{0}b.rs",

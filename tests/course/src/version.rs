@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use walkdir::{DirEntry, WalkDir};
 
 /// The files and folders whose content is in the digest, beside the manifests of the exercises.
-const COUNTED: [&str; 11] = [
+const COUNTED: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
@@ -19,11 +19,12 @@ const COUNTED: [&str; 11] = [
     "solutions/src",
     "tests/course",
     "tests/grader",
+    "tests/grid",
     "tests/kit",
 ];
 
-/// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, `cargo course`, the
-/// toolchain, the versions of the dependencies, the `Cargo.toml` files of the exercises, and the `limits` of an answer, but
+/// Version and digest of the course in `root`. The digest covers lessons, solutions, data, grader, grid, `cargo course`,
+/// the toolchain, the versions of the dependencies, the `Cargo.toml` files of the exercises, and the `limits` of an answer, but
 /// neither what students write nor build outputs.
 ///
 /// # Errors

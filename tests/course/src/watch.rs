@@ -48,7 +48,7 @@ pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<Exit
     };
     ctrlc::set_handler(end).context("the handler of signals could not be installed")?;
     loop {
-        let file = paths::exercises(&lesson.manifest.lesson);
+        let file = paths::exercises(&lesson.manifest.lesson, &exercise.file);
         let (_watcher, saves) = watcher(&root.join(&file))
             .with_context(|| format!("{file} cannot be watched; `cargo course check` checks once"))?;
         execute!(
@@ -108,7 +108,7 @@ fn watcher(file: &Path) -> notify::Result<(RecommendedWatcher, Receiver<()>)> {
     // Editors write temporary files, too.
     let is_source = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(".rs") && !name.starts_with(['.', '#'])
+        [".rs", ".cu"].iter().any(|ending| name.ends_with(ending)) && !name.starts_with(['.', '#'])
     };
     let (send, saves) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {

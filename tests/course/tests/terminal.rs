@@ -22,22 +22,25 @@ const KEYS: &str = "q quit";
 
 const CTRL_C: &str = "\x03";
 
-/// The file of the exercises.
+/// The files of the exercises.
 const FILE: &str = "exercises/lesson01/src/lib.rs";
+const KERNEL: &str = "exercises/lesson01/src/halve.cu";
 
 /// A course with two exercises and no Cargo.toml, so that their checks end at once with an error of cargo.
 fn course() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     let mut toml = "lesson = \"01\"\ntitle = \"A lesson\"\nminutes = 1\nchapter = \"c.md\"\n".to_owned();
-    for (id, title) in [("1.1", "Double it"), ("1.2", "Halve it")] {
+    for (id, title, file) in [("1.1", "Double it", "lib.rs"), ("1.2", "Halve it", "halve.cu")] {
         toml += &format!(
-            "[[exercise]]\nid = \"{id}\"\ntitle = \"{title}\"\npoints = 1\nfunction = \"double\"\nsolution = \"s\"\n\
+            "[[exercise]]\nid = \"{id}\"\ntitle = \"{title}\"\npoints = 1\nfile = \"{file}\"\nfunction = \"double\"\nsolution = \"s\"\n\
              answer = \"double\"\nhints = [\"a\", \"b\", \"c\"]\n"
         );
     }
     for (file, text) in [
         ("lessons/lesson01/lesson.toml", &*toml),
         (FILE, "pub fn double() {}\n"),
+        (KERNEL, "// mine\n"),
+        ("lessons/lesson01/src/halve.cu", "// stub\n"),
     ] {
         let file = root.path().join(file);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -129,7 +132,9 @@ fn it_reads_keys_and_saves_and_restores_the_terminal() {
     assert!(!watched.is_usual(), "keys are read one by one");
     watched.shows("h", "hint 1 of 3");
     watched.shows("r", "Double it");
-    watched.shows("n", "Halve it");
+    watched.shows("n", KERNEL);
+    fs::write(root.path().join(KERNEL), "// new\n").unwrap();
+    watched.shows("", "Halve it");
     // Another file is renamed over the exercise.
     fs::write(root.path().join("new"), "pub fn double() { }\n").unwrap();
     fs::rename(root.path().join("new"), root.path().join(FILE)).unwrap();
@@ -161,6 +166,19 @@ fn ctrl_c_during_a_check_ends_the_program_and_the_terminal_is_as_before() {
     let is_checking = || root.path().join("began").exists().then_some(());
     assert!(within_a_minute(is_checking).is_some(), "the check does not begin");
     assert_eq!(watched.ended_by(CTRL_C), Some(130));
+}
+
+#[test]
+fn reset_restores_the_file_of_a_kernel_and_keeps_a_copy() {
+    let root = course();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_course"));
+    let status = command.args(["reset", "1.2"]).current_dir(root.path()).status();
+    assert!(status.unwrap().success());
+    let read = |path: &str| fs::read_to_string(root.path().join(path)).unwrap();
+    assert_eq!(
+        [read(KERNEL), read(".course/kept/1.2-1.cu")],
+        ["// stub\n", "// mine\n"]
+    );
 }
 
 #[test]

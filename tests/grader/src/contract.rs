@@ -18,11 +18,13 @@ pub trait Contract: Copy + Send + 'static {
 ///
 /// Generates the struct; the macro `student!()`, a struct with the functions of the crate `exercise01`;
 /// `REFERENCE` with canopy's; and `LESSON` from these, from `../lesson.toml` and from the modules next to it: `stubs`, `answers`,
-/// `right`, and one for each exercise, which are listed after `with`.
+/// `right`, and one for each exercise, which are listed after `with`. After that, `kernels map, transpose;` lists the exercises
+/// that are written in CUDA C++, each in a file of its own: `map.cu` as it is handed out, `answers/map.cu` as the third hint.
 #[macro_export]
 macro_rules! contract {
     (
         pub struct $lesson:ident of $student:ident with $($module:ident),+;
+        $(kernels $($kernel:ident),+;)?
         $($exercise:literal $function:ident: $signature:ty = $reference:expr;)+
     ) => {
         /// The functions to write; `stubs.rs` describes them.
@@ -54,9 +56,19 @@ macro_rules! contract {
         /// The whole lesson.
         pub static LESSON: $crate::Lesson<$lesson> = $crate::Lesson {
             manifest: include_str!("../lesson.toml"),
-            stubs_text: include_str!("stubs.rs"),
+            texts: &[
+                $crate::Text {
+                    file: $crate::paths::LIBRARY,
+                    stubs: include_str!("stubs.rs"),
+                    third_hints: include_str!("answers.rs"),
+                },
+                $($($crate::Text {
+                    file: concat!(stringify!($kernel), ".cu"),
+                    stubs: include_str!(concat!(stringify!($kernel), ".cu")),
+                    third_hints: include_str!(concat!("answers/", stringify!($kernel), ".cu")),
+                },)+)?
+            ],
             stubs: $lesson { $($function: stubs::$function,)+ },
-            third_hints_text: include_str!("answers.rs"),
             third_hints: $lesson { $($function: answers::$function::<0>,)+ },
             reference: REFERENCE,
             checks: &[$($module::CHECKS),+],

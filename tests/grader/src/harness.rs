@@ -6,7 +6,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use libtest_mimic::Arguments;
 use rayon::prelude::*;
 
@@ -21,9 +21,13 @@ use crate::{
     tell::{Ink, WIDTH, paragraph, wrap},
 };
 
+/// The argument for web pages.
+const PAGE: &str = "--page";
+
 /// Grades `student` by the checks of `lesson`. `contract!` calls it for the `main` of a lesson's `grade.rs`.
 ///
 /// It accepts the arguments of a Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
+/// `--page` writes a web page for each exercise whose wrong answer has one, such as the accesses of a kernel.
 /// `--matrix` prints which check catches which known mistake. `--judge`, for `cargo course grade`, sends verdicts over a
 /// channel.
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
@@ -56,7 +60,8 @@ fn show(text: &str) {
 }
 
 fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
-    let arguments = Arguments::from_args();
+    let (pages, others): (Vec<_>, Vec<_>) = std::env::args_os().partition(|argument| argument == PAGE);
+    let arguments = Arguments::from_iter(others);
     let chosen: Vec<&Check<C>> = lesson.checks().filter(|c| wanted(&arguments, c)).collect();
     if arguments.list {
         let lines = chosen.iter().map(|check| check.full_name() + ": test\n");
@@ -71,6 +76,9 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     let outcomes = grading.run_all(&chosen, arguments.test_threads)?;
     let ran: Vec<(&Check<C>, &Outcome)> = chosen.into_iter().zip(&outcomes).collect();
     show(&grading.text(&ran));
+    if !pages.is_empty() {
+        show(&write_pages(&ran)?);
+    }
     let all: Vec<_> = lesson.checks().map(|c| (c.exercise, c.name)).collect();
     let words: Vec<_> = ran.iter().map(|(c, o)| (c.exercise, c.name, o.word())).collect();
     // A full or read-only disk does not change a verdict.
@@ -79,6 +87,28 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         eprintln!("{}", lines.join("\n"));
     }
     Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
+}
+
+/// Writes the page of the first wrong result of each exercise that has one, and names the files.
+fn write_pages<C>(ran: &[(&Check<C>, &Outcome)]) -> Result<String> {
+    let folder = paths::root().unwrap_or_default().join("runs/pages");
+    let mut text = String::new();
+    for own in ran.chunk_by(|(a, _), (b, _)| a.exercise == b.exercise) {
+        let page = own.iter().find_map(|(check, outcome)| match outcome {
+            Outcome::Wrong(wrong) => Some((check, wrong.page.as_ref()?)),
+            _ => None,
+        });
+        if let Some((check, page)) = page {
+            fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+            let path = folder.join(format!("{}.html", check.exercise));
+            fs::write(&path, page).with_context(|| path.display().to_string())?;
+            text += &format!("Page: {}\n", path.display());
+        }
+    }
+    if text.is_empty() {
+        text = "--page: no result of this run has a page\n".into();
+    }
+    Ok(text)
 }
 
 /// Whether the check matches the filters, as in libtest.
@@ -142,16 +172,20 @@ impl<C: Copy + Send + Sync> Grading<C> {
         };
         if let Outcome::ToDo(called) = outcome {
             let called = called.as_deref().and_then(|id| self.manifest.exercise(id));
-            let function = &called.unwrap_or(exercise).function;
+            let Exercise { function, file, .. } = called.unwrap_or(exercise);
             let head = self.ink.bold(&format!("{} {}", exercise.id, exercise.title));
-            let file = paths::exercises(&self.manifest.lesson);
+            let file = paths::exercises(&self.manifest.lesson, file);
             return format!("{head}: {}. Write `{function}` in {file}", self.ink.blue("to do"));
         }
         let asked = match outcome {
             Outcome::Wrong(wrong) => wrong.asked.unwrap_or(check.promise),
             _ => check.promise,
         };
-        let asked = promise(self.lesson.stubs_text, exercise.looked_at(check.name), asked);
+        let asked = promise(
+            self.lesson.text(exercise).stubs,
+            exercise.looked_at(check.name),
+            asked,
+        );
         let cause = cause(self.lesson, check, outcome, self.student, self.seed);
         let (chapter, sentence) = (&self.manifest.chapter, check.sentence());
         report(self.ink, exercise, chapter, &sentence, &asked, outcome, cause)
@@ -176,7 +210,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 right += 1;
                 points += exercise.points;
             } else {
-                next = next.or(Some((&exercise.id, left(exercise, own))));
+                next = next.or(Some((exercise, left(exercise, own))));
             }
             let padded = format!("{state:<8}");
             let painted = match state {
@@ -200,8 +234,8 @@ impl<C: Copy + Send + Sync> Grading<C> {
             out += "  no check matches that name; `cargo test -p … -- --list` lists all\n";
         }
         out += &format!("\n{right} of {shown} exercises right, {points} of {of} points.\n");
-        if let Some((id, function)) = next {
-            let (file, seed) = (paths::exercises(lesson), self.seed);
+        if let Some((Exercise { id, file, .. }, function)) = next {
+            let (file, seed) = (paths::exercises(lesson, file), self.seed);
             let only = if shown == 1 { &*format!(" {id}") } else { "" };
             out += &format!(
                 "Next: {id} `{function}` in {file}\n\

@@ -4,18 +4,16 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::{Manifest, Verdict};
+use crate::{Exercise, Manifest, Verdict};
 
 /// A lesson over its contract `C`: a struct of function pointers.
 pub struct Lesson<C: 'static> {
     /// The text of its `lesson.toml`.
     pub manifest: &'static str,
-    /// The text of the stubs as they are handed out.
-    pub stubs_text: &'static str,
-    /// Those stubs.
+    /// The texts of the two following, for each file of the exercise.
+    pub texts: &'static [Text],
+    /// The stubs as they are handed out.
     pub stubs: C,
-    /// The text of the answers below.
-    pub third_hints_text: &'static str,
     /// The third hints, completed.
     pub third_hints: C,
     /// canopy's own functions.
@@ -26,6 +24,17 @@ pub struct Lesson<C: 'static> {
     pub mistakes: &'static [&'static [Mistake<C>]],
     /// Right answers written another way.
     pub right: &'static [Right<C>],
+}
+
+/// A file of an exercise.
+#[derive(Clone, Copy, Default)]
+pub struct Text {
+    /// Its name below `exercises/lessonNN/src`.
+    pub file: &'static str,
+    /// It, as it is handed out.
+    pub stubs: &'static str,
+    /// The completed third hints of what is written in it.
+    pub third_hints: &'static str,
 }
 
 /// One property that an exercise is tested for.
@@ -92,6 +101,12 @@ impl<C> Lesson<C> {
     /// All known wrong answers.
     pub fn mistakes(&self) -> impl Iterator<Item = &'static Mistake<C>> + use<C> {
         self.mistakes.iter().copied().flatten()
+    }
+
+    /// The texts of the file in which an exercise is written, empty if the lesson has no such file.
+    pub fn text(&self, exercise: &Exercise) -> Text {
+        let text = self.texts.iter().find(|text| text.file == exercise.file);
+        text.copied().unwrap_or_default()
     }
 
     /// The lesson's description.

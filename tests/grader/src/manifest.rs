@@ -1,9 +1,14 @@
 //! `lesson.toml`: the description of a lesson.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+
+use crate::paths::LIBRARY;
 
 /// A lesson's own description.
 #[derive(Clone, Debug, Deserialize)]
@@ -35,7 +40,10 @@ pub struct Exercise {
     pub title: String,
     /// Its points.
     pub points: u32,
-    /// The function to write, in `exercises/lessonNN/src/lib.rs`.
+    /// The file below `exercises/lessonNN/src` in which it is written.
+    #[serde(default = "library")]
+    pub file: String,
+    /// The function or the kernel to write.
     pub function: String,
     /// For an exercise with several functions: by the name of a check, the function that it tests if that is not `function`.
     #[serde(default)]
@@ -46,6 +54,10 @@ pub struct Exercise {
     pub answer: String,
     /// Three: a question, a pointer, and nearly the code.
     pub hints: Vec<String>,
+}
+
+fn library() -> String {
+    LIBRARY.to_owned()
 }
 
 impl Manifest {
@@ -60,6 +72,12 @@ impl Manifest {
     /// The exercise with this id.
     pub fn exercise(&self, id: &str) -> Option<&Exercise> {
         self.exercises.iter().find(|e| e.id == id)
+    }
+
+    /// The files in which the exercises are written.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let files = self.exercises.iter().map(|e| &*e.file);
+        files.chain([LIBRARY]).collect()
     }
 
     /// All points of the lesson.
@@ -80,13 +98,13 @@ impl Exercise {
     }
 }
 
-/// The lines of `function` in a source text, from 0: those of its doc comment, and those up to its end.
+/// The lines of a function or a kernel in a source text, from 0: those of its doc comment, and those up to its end.
 pub(crate) fn item(source: &str, function: &str) -> Option<Range<usize>> {
     let lines: Vec<&str> = source.lines().collect();
     let is_head = |line: &&str| {
-        let rest = line
-            .strip_prefix("pub fn ")
-            .and_then(|line| line.strip_prefix(function));
+        let rest = line.strip_prefix("extern \"C\" __global__ void ");
+        let rest = rest.or(line.strip_prefix("pub fn "));
+        let rest = rest.and_then(|rest| rest.strip_prefix(function));
         rest.is_some_and(|rest| rest.starts_with(['(', '<']))
     };
     let head = lines.iter().position(is_head)?;
@@ -153,5 +171,13 @@ mod tests {
         ] {
             assert_eq!(promise(source, "add", words), sentence);
         }
+    }
+
+    #[test]
+    fn a_kernel_is_found_as_a_function_is() {
+        let kernel = "// x\n\n/// Adds.\nextern \"C\" __global__ void add(int n) {\n    if (n) {\n    }\n}\n";
+        assert_eq!(item(kernel, "add"), Some(2..7));
+        assert_eq!(asked(kernel, "add"), "Adds.");
+        assert_eq!(item(kernel, "ad"), None);
     }
 }

@@ -9,12 +9,16 @@ pub fn root() -> Option<PathBuf> {
     here.ancestors().find(is_root).map(Path::to_owned)
 }
 
-/// The file that the student edits, relative to the root.
-pub fn exercises(lesson: &str) -> String {
-    format!("exercises/lesson{lesson}/src/lib.rs")
+/// The file in which the functions of a lesson are written; a kernel has a file of its own.
+pub const LIBRARY: &str = "lib.rs";
+
+/// A file that the student edits, relative to the root.
+pub fn exercises(lesson: &str, file: &str) -> String {
+    format!("exercises/lesson{lesson}/src/{file}")
 }
 
 /// The same file as it was handed out, relative to the root.
-pub fn stubs(lesson: &str) -> String {
-    format!("lessons/lesson{lesson}/src/stubs.rs")
+pub fn stubs(lesson: &str, file: &str) -> String {
+    let file = if file == LIBRARY { "stubs.rs" } else { file };
+    format!("lessons/lesson{lesson}/src/{file}")
 }

@@ -52,6 +52,9 @@ struct Running {
     input: String,
     /// Where it panicked.
     panic: Option<String>,
+    /// Since when a compiler runs for it, and how long others ran before.
+    compiles: Option<Instant>,
+    compiled: Duration,
 }
 
 thread_local! {
@@ -132,6 +135,26 @@ fn to_do(text: &str) -> Option<Option<String>> {
     Some(id.map(str::to_owned))
 }
 
+/// Runs a compiler for the check on this thread: up to a minute of it does not count for the deadline.
+pub fn compiling<T>(work: impl FnOnce() -> T) -> T {
+    let begin = Instant::now();
+    now(|now| now.compiles = Some(begin));
+    let result = work();
+    now(|now| {
+        now.compiles = None;
+        now.compiled += begin.elapsed();
+    });
+    result
+}
+
+/// The payload of [`not_run`].
+struct NotRun(String);
+
+/// Ends the check that runs on this thread: it cannot run on this machine, and `why` says what is missing.
+pub fn not_run(why: impl Into<String>) -> ! {
+    panic::resume_unwind(Box::new(NotRun(why.into())))
+}
+
 /// Runs `check` on its own thread. A thread that does not end before the deadline is abandoned until the process exits.
 pub fn run<C: Copy + Send + 'static>(
     name: &str,
@@ -162,7 +185,12 @@ pub fn run<C: Copy + Send + 'static>(
         Err(error) => return Outcome::NotRun(format!("no thread could be started: {error}")),
     };
     let begin = Instant::now();
-    while !checking.is_finished() && begin.elapsed() < deadline {
+    let is_late = || {
+        let running = lock(&running);
+        let compiles = running.compiles.map_or(Duration::ZERO, |since| since.elapsed());
+        begin.elapsed() > deadline + running.compiled + compiles.min(Duration::from_secs(60))
+    };
+    while !checking.is_finished() && !is_late() {
         thread::sleep(Duration::from_micros(100));
     }
     let mut wrong = Finding::default();
@@ -190,6 +218,9 @@ pub fn run<C: Copy + Send + 'static>(
             None => Outcome::Wrong(wrong),
         },
         Err(payload) => {
+            if let Some(NotRun(why)) = payload.downcast_ref() {
+                return Outcome::NotRun(why.clone());
+            }
             let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
             // Dropping the payload of a student's panic may panic again.

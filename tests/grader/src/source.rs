@@ -1,5 +1,5 @@
 //! Reads a student's source as Rust's tokens: a word in a comment or a string does not count, and what a macro is given
-//! does.
+//! does. For kernels, see `kernel`.
 
 use std::{fs, path::Path};
 
@@ -7,14 +7,14 @@ use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use walkdir::WalkDir;
 
-use crate::paths;
+use crate::{kernel, paths};
 
-/// The Rust files of the student's exercise in the course `root`, none if it is not there.
+/// The files of the student's exercise in the course `root`, none if it is not there.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, or may not be in an exercise.
 pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> {
-    let library = root.join(paths::exercises(lesson));
+    let library = root.join(paths::exercises(lesson, paths::LIBRARY));
     let folder = library.parent().filter(|folder| folder.exists());
     let mut texts = Vec::new();
     for entry in folder
@@ -23,7 +23,7 @@ pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> 
     {
         let entry = entry?;
         let path = entry.path();
-        if entry.file_type().is_file() && path.extension().is_some_and(|e| e == "rs") {
+        if entry.file_type().is_file() && path.extension().is_some_and(|e| e == "rs" || e == "cu") {
             let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
             let bytes = fs::read(path).with_context(|| name.clone())?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -37,7 +37,7 @@ pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> 
 /// Why the file `name` of an exercise is refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refused {
-    /// It has the token `unsafe`. The message is for the student.
+    /// It has the token `unsafe`, or a kernel has what it may not have. The message is for the student.
     Unsafe(String),
     /// It cannot be searched. If it compiles nevertheless, this message is for the student; else, the compiler's.
     Unreadable(String),
@@ -58,6 +58,15 @@ impl Refused {
 /// # Errors
 /// Returns why the file is refused.
 pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
+    if name.ends_with(".cu") {
+        return kernel::refused(source).map_or(Ok(()), |(line, what)| {
+            Err(Refused::Unsafe(format!(
+                "{name}, line {line}: `{what}` is not allowed in a kernel, because it could leave the emulated grid. \
+                 Remove it. Allowed are comments, #define, #if and #pragma unroll, and of `extern` only \
+                 `extern \"C\" __global__` before a kernel with its body, and `extern __shared__`."
+            )))
+        });
+    }
     let unreadable =
         |why: String| Refused::Unreadable(format!("{name} cannot be searched for `unsafe`: {why}"));
     // The compiler skips such a first line, which here could begin a string and so hide the rest.

@@ -32,6 +32,8 @@ pub struct Wrong {
     pub cause: Option<&'static str>,
     /// Words of the contract that promise what differs, if they are others than those of the check.
     pub asked: Option<&'static str>,
+    /// A web page that shows it, for `--page`.
+    pub page: Option<String>,
 }
 
 pub(crate) const ERROR: &str = "An error is returned where a value is expected: its message says why.";

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use grader::{Draw, Outcome, Verdict, draw, given, run};
+use grader::{Draw, Outcome, Verdict, compiling, draw, given, not_run, run};
 
 type Answer = fn(f64) -> f64;
 
@@ -26,6 +26,23 @@ fn right_wrong_and_to_do_are_distinguished() {
     let stub: Answer = |_| todo!("1.1: double it");
     assert!(matches!(outcome(stub), Outcome::ToDo(_)));
     assert!(matches!(outcome(|_| unimplemented!()), Outcome::Panicked(_)));
+}
+
+#[test]
+fn a_compiler_may_take_longer_than_a_check() {
+    let slow = |x| {
+        compiling(|| std::thread::sleep(Duration::from_millis(2200)));
+        x
+    };
+    assert!(!matches!(outcome(slow), Outcome::Stuck(_)));
+}
+
+#[test]
+fn a_check_that_cannot_run_here_says_why() {
+    let Outcome::NotRun(why) = outcome(|_| not_run("there is no compiler")) else {
+        panic!("it is not run");
+    };
+    assert_eq!(why, "there is no compiler");
 }
 
 #[test]

@@ -221,6 +221,7 @@ static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 // 0, or 1 after a fault, or 2 if there is not enough memory.
 static int launch(const Launch* l, Fault* fault) {
     now.launch = l;
+    now.trace = l->trace;
     now.fault = fault;
     *fault = {};
     now.block_size = {l->block[0], l->block[1], l->block[2]};

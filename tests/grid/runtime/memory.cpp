@@ -28,10 +28,8 @@ Region* find(uintptr_t address) {
     return nullptr;
 }
 
-// Fills the fault's region: the one that holds the address, or else the nearest.
-void describe(uintptr_t address) {
-    Fault& f = *now.fault;
-    f.address = address;
+// The region that holds the address, or else the nearest; null if there is none.
+static const Region* nearest_region(uintptr_t address) {
     const Region* nearest = find(address);
     uintptr_t distance = UINTPTR_MAX;
     for (const Region& r : now.regions) {
@@ -40,6 +38,14 @@ void describe(uintptr_t address) {
         uintptr_t d = address < r.start ? r.start - address : address >= end ? address - end : 0;
         if (d < distance) distance = d, nearest = &r;
     }
+    return nearest;
+}
+
+// Fills the fault's region.
+void describe(uintptr_t address) {
+    Fault& f = *now.fault;
+    f.address = address;
+    const Region* nearest = nearest_region(address);
     if (!nearest) return;
     f.region = nearest->kind, f.index = nearest->index;
     f.offset = (long)(address - nearest->start);
@@ -132,16 +138,27 @@ static void write(Region* r, size_t i, const Stamp& s, Place at, unsigned bytes)
     fail(OUT_OF_BOUNDS, at);
 }
 
+// Keeps an access for the trace; of those beyond its capacity only the last, which may be the faulty one.
+static __attribute__((noinline)) void keep(uintptr_t address, size_t bytes, Mode mode, uintptr_t pc) {
+    Trace& t = *now.trace;
+    const Region* r = nearest_region(address);
+    if (!r) return;
+    if (t.count == t.capacity) t.truncated = 1, t.count -= 1;
+    bool shared = r->kind != 1;
+    uint64_t memory = shared ? r->start - now.arena : r->index;
+    t.accesses[t.count++] = {now.block - 1, now.current->id, shared, memory, r->bytes, (long)(address - r->start),
+                             (unsigned)bytes, mode == COPY ? (unsigned)WRITE : mode, 0, pc, 0};
+}
+
 void check(uintptr_t address, size_t bytes, Mode mode, uintptr_t pc) {
     Fiber* f = now.current;
     if (!f || bytes == 0 || (address - f->stack < STACK && address + bytes - f->stack <= STACK)) return;
     Place at = here(pc, mode);
     if (--f->fuel == 0) fail(ENDLESS, at);
     Region* r = find(address);
-    if (!r) {
-        if (address >= now.image_start && address + bytes <= now.image_end) return;
-        out_of_bounds(address, bytes, at);
-    }
+    if (!r && address >= now.image_start && address + bytes <= now.image_end) return;
+    if (__builtin_expect(now.trace != nullptr, 0)) keep(address, bytes, mode, pc);
+    if (!r) out_of_bounds(address, bytes, at);
     if (address + bytes > r->start + r->bytes) {
         now.fault->detail[1] = 1; // The access begins inside.
         out_of_bounds(address, bytes, at);

@@ -94,6 +94,8 @@ struct State {
     // A ring: each thread is in it at most once.
     std::vector<Fiber*> ready;
     size_t next, queued;
+    // Null if the launch is not traced.
+    Trace* trace;
     uint32_t block, epoch, arrived, done;
     int sum;
     uint3 block_index, block_size, grid_size;

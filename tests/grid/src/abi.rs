@@ -41,6 +41,14 @@ pub struct Waiting {
 }
 
 #[repr(C)]
+pub struct Trace {
+    pub accesses: *mut crate::trace::Access,
+    pub capacity: u64,
+    pub count: u64,
+    pub truncated: c_uint,
+}
+
+#[repr(C)]
 pub struct Launch {
     pub call: unsafe extern "C" fn(*mut *mut c_void),
     pub arguments: *mut *mut c_void,
@@ -50,6 +58,7 @@ pub struct Launch {
     pub buffers: c_uint,
     pub buffer: *const Buffer,
     pub waiting: *mut Waiting,
+    pub trace: *mut Trace,
 }
 
 #[repr(C)]

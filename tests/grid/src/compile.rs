@@ -4,7 +4,7 @@ use std::{
     fmt, fs,
     hash::{DefaultHasher, Hash, Hasher},
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     process::{Command, Output},
     sync::{
         OnceLock,
@@ -12,7 +12,11 @@ use std::{
     },
 };
 
-use crate::{module::Module, source};
+use crate::{
+    lines::{FOLDER, HEADERS},
+    module::Module,
+    source,
+};
 
 /// Why there is no module.
 #[derive(Debug)]
@@ -71,9 +75,10 @@ const COMMON: [&str; 5] = [
 ];
 /// A kernel is instrumented: every access, and what a GPU would not do. Sums are not contracted to fused multiply-adds, and
 /// signed integers wrap, as on a GPU.
-const KERNEL: [&str; 10] = [
+const KERNEL: [&str; 11] = [
     "-O1",
     "-g",
+    "-gz=none",
     "-w",
     "-fsanitize=thread,alignment,bounds,integer-divide-by-zero",
     "-ffp-contract=off",
@@ -87,8 +92,8 @@ const KERNEL: [&str; 10] = [
 /// A CUDA source with the options of its compilation.
 #[derive(Clone, Debug)]
 pub struct Source {
-    path: PathBuf,
-    text: Option<String>,
+    pub(crate) path: PathBuf,
+    pub(crate) text: Option<String>,
     includes: Vec<PathBuf>,
     defines: Vec<String>,
 }
@@ -104,16 +109,21 @@ impl Source {
         }
     }
 
-    /// A source given as text; faults call it `name`.
+    /// A source given as text; faults call it `name`, which may have folders.
     pub fn text(name: &str, text: impl Into<String>) -> Self {
-        let mut source = Self::file(name);
+        // Only names of folders and files: the text is written below a folder of the cache.
+        let names = Path::new(name)
+            .components()
+            .filter(|part| matches!(part, Component::Normal(_)));
+        let mut source = Self::file(names.collect::<PathBuf>());
         source.text = Some(text.into());
         source
     }
 
     /// A folder for `#include "…"`; the folder of a file is searched anyway.
     pub fn include(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.includes.push(folder.into());
+        let folder = folder.into();
+        self.includes.push(std::path::absolute(&folder).unwrap_or(folder));
         self
     }
 
@@ -123,27 +133,76 @@ impl Source {
         self
     }
 
-    /// Compiles the source, or takes the module that an earlier run compiled, and loads it.
+    /// Compiles the source, or takes the module that an earlier run compiled, and loads it. If the environment has
+    /// `GRID_COMPILED`, takes what [`Self::compile_into`] left in that folder, and starts no program.
     pub fn compile(&self) -> Result<Module, Error> {
+        let (module, text) = match std::env::var_os("GRID_COMPILED") {
+            Some(folder) => self.compiled_in(Path::new(&folder))?,
+            None => self.build()?,
+        };
+        let (_, kernels) = self.rewritten(&text)?;
+        Module::load(&module, self, kernels).map_err(Error::Wrong)
+    }
+
+    /// Compiles the source into `folder`, or writes there why it cannot be compiled.
+    pub fn compile_into(&self, folder: &Path) -> io::Result<()> {
+        let file = self.file_in(folder);
+        let (extension, text) = match self.build() {
+            Ok((module, text)) => {
+                fs::copy(module, file.with_extension("so"))?;
+                ("ii", text)
+            }
+            Err(Error::Wrong(what)) => ("wrong", what),
+            Err(Error::NotRun(why)) => ("not_run", why),
+        };
+        fs::write(file.with_extension(extension), text)
+    }
+
+    fn compiled_in(&self, folder: &Path) -> Result<(PathBuf, String), Error> {
+        let file = self.file_in(folder);
+        let read = |extension| fs::read_to_string(file.with_extension(extension)).ok();
+        let unknown = "is not there: in grading, only the .cu files are compiled";
+        match (read("ii"), read("not_run"), read("wrong")) {
+            (Some(text), ..) => Ok((file.with_extension("so"), text)),
+            (_, Some(why), _) => Err(Error::NotRun(why)),
+            (.., Some(what)) => Err(Error::Wrong(what)),
+            _ => Err(Error::Wrong(format!("{} {unknown}", self.path.display()))),
+        }
+    }
+
+    /// The file in `folder` for this text, without its extension.
+    fn file_in(&self, folder: &Path) -> PathBuf {
+        let text = self.text.clone().or_else(|| fs::read_to_string(&self.path).ok());
+        folder.join(format!("{:016x}", hash((text, &self.defines))))
+    }
+
+    fn rewritten(&self, text: &str) -> Result<(String, Vec<source::Declared>), Error> {
+        source::rewrite(text).map_err(|e| Error::Wrong(format!("{}: {e}", self.path.display())))
+    }
+
+    /// Compiles the source unless an earlier run did; the module, and the source after the preprocessor.
+    fn build(&self) -> Result<(PathBuf, String), Error> {
         let compiler = compiler()?;
         let home = compiler
             .home()
             .map_err(io_error("the emulated grid's own files"))?;
-        let (path, text) = self.preprocessed(compiler, &home)?;
-        let folder = home.join(format!("{:016x}", hash(&text)));
-        let module = folder.join("kernel.so");
-        let (rewritten, kernels) =
-            source::rewrite(&text).map_err(|e| Error::Wrong(format!("{}: {e}", path.display())))?;
+        let folder = self.folder(&home)?;
+        let text = self.preprocessed(compiler, &home, &folder)?;
+        let (rewritten, _) = self.rewritten(&text)?;
+        let compiled = home.join(format!("{:016x}", hash(&text)));
+        let module = compiled.join("kernel.so");
         if !module.is_file() {
             // In a folder of this call, then moved: another thread or process may compile the same.
             let own = home.join(format!("{:016x}-{}", hash(&text), own_name()));
+            let map = |from: &Path, to| format!("-fdebug-prefix-map={}={to}", from.display());
             let build = || -> io::Result<Output> {
                 fs::create_dir_all(&own)?;
                 fs::write(own.join("kernel.ii"), &rewritten)?;
-                let mut command = compiler.command();
+                let mut command = compiler.command_in(&folder);
                 command
                     .args(COMMON)
                     .args(KERNEL)
+                    .args([map(&folder, FOLDER), map(&home.join("include"), HEADERS)])
                     .args(["-x", "c++-cpp-output", "-c"]);
                 command
                     .arg(own.join("kernel.ii"))
@@ -153,7 +212,7 @@ impl Source {
                 if !output.status.success() {
                     return Ok(output);
                 }
-                let mut command = compiler.command();
+                let mut command = compiler.command_in(&folder);
                 command.args(["-shared", "-o"]).arg(own.join("kernel.so"));
                 command
                     .arg(own.join("kernel.o"))
@@ -161,37 +220,43 @@ impl Source {
                     .output()
             };
             let output = build().map_err(io_error("the compiled kernel"))?;
-            let built = succeeded(&path, &output);
-            if built.is_ok() && fs::rename(&own, &folder).is_ok() {
-                // The debugger reads line numbers from the module itself.
-                let _ = fs::remove_file(folder.join("kernel.o"));
+            let built = succeeded(&self.path, &output);
+            if built.is_ok() && fs::rename(&own, &compiled).is_ok() {
+                // Line numbers are in the module itself.
+                let _ = fs::remove_file(compiled.join("kernel.o"));
             }
             let _ = fs::remove_dir_all(&own);
             built?;
         }
-        Module::load(&module, &path, kernels, &home.join("include")).map_err(Error::Wrong)
+        Ok((module, text))
     }
 
-    /// The source after the preprocessor, and its path.
-    fn preprocessed(&self, compiler: &Compiler, home: &Path) -> Result<(PathBuf, String), Error> {
-        let mut path = self.path.clone();
-        if let Some(text) = &self.text {
-            let folder = home.join(format!("text-{:016x}", hash(text)));
-            path = folder.join(&self.path);
-            let written = fs::create_dir_all(&folder).and_then(|()| write_if_new(&path, text));
-            written.map_err(io_error(&path.display().to_string()))?;
-        }
-        let mut command = compiler.command();
+    /// The folder in which the compiler runs: for a text one with only a file of it, so that messages and lines have its name.
+    fn folder(&self, home: &Path) -> Result<PathBuf, Error> {
+        let Some(text) = &self.text else {
+            return std::env::current_dir().map_err(io_error("the working directory"));
+        };
+        let folder = home.join(format!("text-{:016x}", hash((&self.path, text))));
+        let path = folder.join(&self.path);
+        let written =
+            fs::create_dir_all(path.parent().unwrap_or(&folder)).and_then(|()| write_if_new(&path, text));
+        written.map_err(io_error(&path.display().to_string()))?;
+        Ok(folder)
+    }
+
+    /// The source after the preprocessor.
+    fn preprocessed(&self, compiler: &Compiler, home: &Path, folder: &Path) -> Result<String, Error> {
+        let mut command = compiler.command_in(folder);
         command
             .args(["-std=c++17", "-E", "-x", "c++", "-include", "grid.h", "-I"])
             .arg(home.join("include"));
         command.args(self.includes.iter().flat_map(|i| [Path::new("-I"), i]));
         command
             .args(self.defines.iter().map(|d| format!("-D{d}")))
-            .arg(&path);
+            .arg(&self.path);
         let output = command.output().map_err(io_error("the preprocessor"))?;
-        succeeded(&path, &output)?;
-        Ok((path, String::from_utf8_lossy(&output.stdout).into_owned()))
+        succeeded(&self.path, &output)?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
@@ -269,8 +334,11 @@ fn compiler() -> Result<&'static Compiler, Error> {
 }
 
 impl Compiler {
-    fn command(&self) -> Command {
-        Command::new(&self.program)
+    fn command_in(&self, folder: &Path) -> Command {
+        let mut command = Command::new(&self.program);
+        // The compiler believes `PWD` if it is another name of the folder.
+        command.current_dir(folder).env("PWD", folder);
+        command
     }
 
     /// The folder with the headers and the compiled runtime, of this compiler and this version of the library.
@@ -290,7 +358,7 @@ impl Compiler {
         let object = home.join("runtime.o");
         if !object.is_file() {
             let own = home.join(format!("runtime-{}.o", own_name()));
-            let mut command = self.command();
+            let mut command = self.command_in(&home);
             command.args(COMMON).args(["-O2", "-c", "-o"]).arg(&own);
             let output = command.arg(home.join("runtime/runtime.cpp")).output()?;
             if !output.status.success() {
@@ -309,7 +377,9 @@ fn cache() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
     let folder = target.join("grid");
-    match fs::create_dir_all(&folder) {
+    let probe = folder.join(own_name());
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&probe, ""));
+    match written.and_then(|()| fs::remove_file(probe)) {
         Ok(()) => fs::canonicalize(&folder).unwrap_or(folder),
         Err(_) => std::env::temp_dir().join("canopy-grid"),
     }

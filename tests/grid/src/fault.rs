@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::trace::Trace;
+
 /// The kind of a fault, with the numbers of `Problem` in `include/grid/abi.h`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::CheckedBitPattern)]
 #[repr(u32)]
@@ -55,6 +57,8 @@ pub struct Fault {
     pub message: String,
     /// The lines of the source that are involved; that of the faulty thread first.
     pub lines: Vec<usize>,
+    /// The accesses, if [`crate::Memory::trace`] was called.
+    pub trace: Box<Trace>,
 }
 
 impl fmt::Display for Fault {

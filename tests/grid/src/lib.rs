@@ -29,9 +29,13 @@ mod lines;
 mod memory;
 mod message;
 mod module;
+mod page;
+mod picture;
 mod source;
+mod trace;
 
 pub use compile::{Error, Source};
 pub use fault::{Fault, Kind};
 pub use memory::{Address, Arg, Buffer, Element, Memory};
 pub use module::{Dim, Launched, Module};
+pub use trace::{Access, Conflicts, Mode, Place, Trace, Traffic};

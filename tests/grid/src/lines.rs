@@ -4,10 +4,19 @@ use std::{
     ffi::{CStr, c_char},
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
-use crate::abi::Place;
+use addr2line::{
+    Context,
+    gimli::{Dwarf, EndianSlice, NativeEndian, SectionId},
+};
+use object::{Object, ObjectSection};
+
+use crate::{abi::Place, compile::Source};
+
+/// In place of the folder in which the compiler ran, and of that with our own headers: a module does not depend on them.
+pub const FOLDER: &str = "/grid";
+pub const HEADERS: &str = "/grid-include";
 
 /// A line of a kernel's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,26 +25,33 @@ pub struct Line {
     pub number: usize,
 }
 
-impl Line {
-    /// `file.cu:12: the line's text`.
-    pub fn shown(&self) -> String {
-        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let text = fs::read_to_string(&self.file).unwrap_or_default();
-        let text = text.lines().nth(self.number.wrapping_sub(1)).unwrap_or("").trim();
-        format!("{name}:{}: {text}", self.number)
-    }
-}
-
-/// A compiled module while it is loaded: its file, the address at which it lies, and the folder of our own headers.
+/// A compiled module while it is loaded.
 pub struct Image<'a> {
-    pub module: &'a Path,
-    pub start: u64,
-    pub headers: &'a Path,
+    context: Option<Context<EndianSlice<'a, NativeEndian>>>,
+    start: u64,
+    source: &'a Source,
 }
 
-impl Image<'_> {
-    /// The line of `place`; functions of our own headers count for the line that calls them. None without the program
-    /// `addr2line`, which comes with g++.
+impl<'a> Image<'a> {
+    /// The module with these bytes, loaded at the address `start`.
+    pub fn new(module: &'a [u8], start: u64, source: &'a Source) -> Self {
+        let context = || {
+            let object = object::File::parse(module).ok()?;
+            let section = |id: SectionId| {
+                let section = object.section_by_name(id.name());
+                let bytes = section.and_then(|section| section.data().ok());
+                Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes.unwrap_or(&[]), NativeEndian))
+            };
+            Context::from_dwarf(Dwarf::load(section).ok()?).ok()
+        };
+        Self {
+            context: context(),
+            start,
+            source,
+        }
+    }
+
+    /// The line of `place`; functions of our own headers count for the line that calls them.
     pub fn line_of(&self, place: &Place) -> Option<Line> {
         if !place.file.is_null() {
             let file = PathBuf::from(text(place.file));
@@ -44,26 +60,59 @@ impl Image<'_> {
                 number: place.line as usize,
             });
         }
-        // The address before: a return address belongs to the next line.
-        let offset = place.pc.checked_sub(self.start + 1)?;
-        let mut command = Command::new("addr2line");
-        command
-            .arg("-i")
-            .arg("-e")
-            .arg(self.module)
-            .arg(format!("{offset:#x}"));
-        let output = command.output().ok()?;
-        // The innermost function first, then those into which it is inlined: `FILE:12 (discriminator 4)`.
-        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut lines = lines.lines().filter_map(|line| {
-            let (file, rest) = line.rsplit_once(':')?;
-            let number = rest.split(' ').next()?.parse().ok()?;
-            Some(Line {
-                file: file.into(),
-                number,
-            })
-        });
-        lines.find(|line| !line.file.starts_with(self.headers))
+        self.line_at(place.pc)
+    }
+
+    /// The line of the call that returns to `address`.
+    pub fn line_at(&self, address: u64) -> Option<Line> {
+        let offset = address.checked_sub(self.start + 1)?;
+        // The innermost function first, then those into which it is inlined.
+        let mut frames = self.context.as_ref()?.find_frames(offset).skip_all_loads().ok()?;
+        while let Some(frame) = frames.next().ok()? {
+            let Some((Some(file), Some(number))) = frame.location.map(|l| (l.file, l.line)) else {
+                continue;
+            };
+            if !file.starts_with(HEADERS) {
+                let file = file
+                    .strip_prefix(FOLDER)
+                    .map_or(file, |f| f.trim_start_matches('/'));
+                return Some(Line {
+                    file: file.into(),
+                    number: number as usize,
+                });
+            }
+        }
+        None
+    }
+
+    /// `src/file.cu:12: the line's text`; of an absolute path only the file's name.
+    pub fn shown(&self, line: &Line) -> String {
+        let file = fs::read_to_string(&line.file).unwrap_or_default();
+        let text = self
+            .line_of_text(line)
+            .or_else(|| file.lines().nth(line.number.wrapping_sub(1)));
+        let name = match line.file.file_name() {
+            Some(name) if line.file.is_absolute() => name.to_string_lossy(),
+            _ => line.file.to_string_lossy(),
+        };
+        format!("{name}:{}: {}", line.number, text.unwrap_or("").trim())
+    }
+
+    /// The line, if it is in the text that was compiled, which may have `#line 1 "file.cu"`.
+    fn line_of_text(&self, line: &Line) -> Option<&str> {
+        let mut at = (self.source.path.as_path(), 1);
+        for text in self.source.text.as_ref()?.lines() {
+            if at == (&line.file, line.number) {
+                return Some(text);
+            }
+            at.1 += 1;
+            if let Some(("#line", rest)) = text.trim().split_once(' ') {
+                let (number, name) = rest.split_once(' ').unwrap_or((rest, ""));
+                let name = Path::new(name.trim_matches('"'));
+                at = (if name == "" { at.0 } else { name }, number.parse().ok()?);
+            }
+        }
+        None
     }
 }
 

@@ -72,6 +72,7 @@ struct Allocation {
 #[derive(Default)]
 pub struct Memory {
     allocations: Vec<Allocation>,
+    pub(crate) traced: bool,
 }
 
 impl Memory {
@@ -110,6 +111,11 @@ impl Memory {
             len,
             element: PhantomData,
         }
+    }
+
+    /// From now on, launches keep their accesses: [`crate::Launched`] and [`crate::Fault`] have them.
+    pub fn trace(&mut self) {
+        self.traced = true;
     }
 
     /// The values of a buffer.

@@ -1,6 +1,6 @@
 //! The text of a fault: who did what to which memory, at which line, and what to look for.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 use crate::{
     abi::{self, Place, Waiting},
@@ -17,8 +17,6 @@ pub struct Launching<'a> {
     pub arguments: &'a [Arg],
     pub grid: [u32; 3],
     pub block: [u32; 3],
-    pub module: &'a Path,
-    pub headers: &'a Path,
 }
 
 impl Launching<'_> {
@@ -31,16 +29,7 @@ impl Launching<'_> {
         uses(true) && !uses(false)
     }
 
-    fn line_of(&self, fault: &abi::Fault, place: &Place) -> Option<Line> {
-        let image = Image {
-            module: self.module,
-            start: fault.image,
-            headers: self.headers,
-        };
-        image.line_of(place)
-    }
-
-    fn index(of: u32, size: [u32; 3]) -> String {
+    pub fn index(of: u32, size: [u32; 3]) -> String {
         let [x, y, z] = [of % size[0], of / size[0] % size[1], of / size[0] / size[1]];
         if size[1] == 1 && size[2] == 1 {
             x.to_string()
@@ -102,16 +91,22 @@ fn past(access: u32) -> &'static str {
 }
 
 /// The fault that the runtime found, in words.
-pub fn describe(fault: &abi::Fault, waiting: &[Waiting], memory: &Memory, launching: &Launching) -> Fault {
+pub fn describe(
+    fault: &abi::Fault,
+    waiting: &[Waiting],
+    memory: &Memory,
+    launching: &Launching,
+    image: &Image,
+) -> Fault {
     let kind = bytemuck::checked::try_cast(fault.problem).unwrap_or(Kind::Trap);
     let mut lines: Vec<Line> = Vec::new();
     let message = if kind == Kind::Deadlock {
-        deadlock(fault, waiting, launching, &mut lines)
+        deadlock(fault, waiting, launching, image, &mut lines)
     } else {
         let mut message = sentence(kind, fault, memory, launching);
         for (place, label) in [(&fault.at, "at"), (&fault.other, "and")] {
-            if let Some(line) = launching.line_of(fault, place) {
-                message += &format!("\n  {label} {}", line.shown());
+            if let Some(line) = image.line_of(place) {
+                message += &format!("\n  {label} {}", image.shown(&line));
                 lines.push(line);
             }
         }
@@ -129,6 +124,7 @@ pub fn describe(fault: &abi::Fault, waiting: &[Waiting], memory: &Memory, launch
         kernel: launching.kernel.into(),
         message,
         lines,
+        trace: Box::default(),
     }
 }
 
@@ -256,7 +252,13 @@ fn operation(number: u32) -> &'static str {
 }
 
 /// Who waits where.
-fn deadlock(fault: &abi::Fault, waiting: &[Waiting], launching: &Launching, lines: &mut Vec<Line>) -> String {
+fn deadlock(
+    fault: &abi::Fault,
+    waiting: &[Waiting],
+    launching: &Launching,
+    image: &Image,
+    lines: &mut Vec<Line>,
+) -> String {
     let mut groups: BTreeMap<(u32, u32, u32, i32, String), Vec<u32>> = BTreeMap::new();
     for (thread, w) in waiting.iter().enumerate() {
         let key = (u32::from(w.state != 1), w.operation, w.mask, w.line, text(w.file));
@@ -285,7 +287,7 @@ fn deadlock(fault: &abi::Fault, waiting: &[Waiting], launching: &Launching, line
         message += &format!(
             "\n  {who} {waits} in {}{mask} at {}",
             operation(number),
-            line.shown()
+            image.shown(&line)
         );
         lines.push(line);
     }
@@ -348,14 +350,12 @@ fn hint(kind: Kind, fault: &abi::Fault) -> &'static str {
 }
 
 /// The first shuffle that read a lane which took no part.
-pub fn note(fault: &abi::Fault, launching: &Launching) -> Option<String> {
+pub fn note(fault: &abi::Fault, launching: &Launching, image: &Image) -> Option<String> {
     let place = &fault.note;
-    let line = (place.line != 0)
-        .then(|| launching.line_of(fault, place))
-        .flatten()?;
+    let line = (place.line != 0).then(|| image.line_of(place)).flatten()?;
     let (who, source) = (launching.who(place), fault.note_source);
     Some(format!(
         "{who} reads lane {source}, which takes no part in the shuffle, so that its value is undefined\n  at {}",
-        line.shown()
+        image.shown(&line)
     ))
 }

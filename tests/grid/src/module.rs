@@ -1,20 +1,18 @@
 //! A compiled source: checks a launch against the kernel's parameters, runs it, and reads what the runtime found.
 
-use std::{
-    ffi::c_void,
-    mem,
-    path::{Path, PathBuf},
-    ptr,
-};
+use std::{ffi::c_void, fs, mem, path::Path, ptr};
 
 use libloading::Library;
 
 use crate::{
     abi,
+    compile::Source,
     fault::{Fault, Kind},
+    lines::Image,
     memory::{Arg, Memory},
     message::{Launching, describe, note},
     source::Declared,
+    trace::{Access, MOST, Trace},
 };
 
 /// The size of a grid or a block.
@@ -50,33 +48,30 @@ impl Dim {
 pub struct Launched {
     /// A lane that read, by a shuffle, from a lane that took no part: its value is undefined, which is no fault if nobody uses it.
     pub note: Option<String>,
+    /// The accesses, if [`Memory::trace`] was called.
+    pub trace: Trace,
 }
 
 /// A compiled source.
 pub struct Module {
     library: Library,
-    module: PathBuf,
-    path: PathBuf,
+    source: Source,
     kernels: Vec<Declared>,
-    headers: PathBuf,
+    /// The compiled file.
+    bytes: Vec<u8>,
 }
 
 impl Module {
-    pub(crate) fn load(
-        module: &Path,
-        path: &Path,
-        kernels: Vec<Declared>,
-        headers: &Path,
-    ) -> Result<Self, String> {
+    pub(crate) fn load(module: &Path, source: &Source, kernels: Vec<Declared>) -> Result<Self, String> {
+        let name = source.path.display();
         // SAFETY: the runtime's and the kernels' initialisers only set variables of their own.
         let library = unsafe { Library::new(module) };
-        let library = library.map_err(|e| format!("{} does not link: {e}", path.display()))?;
+        let library = library.map_err(|e| format!("{name} does not link: {e}"))?;
         Ok(Self {
-            library,
-            module: module.to_owned(),
-            path: path.to_owned(),
+            source: source.clone(),
             kernels,
-            headers: headers.to_owned(),
+            bytes: fs::read(module).map_err(|e| format!("{}: {e}", module.display()))?,
+            library,
         })
     }
 
@@ -120,10 +115,11 @@ impl Module {
             kernel: kernel.into(),
             message,
             lines: Vec::new(),
+            trace: Box::default(),
         };
         let declared = self.kernels.iter().find(|k| k.name == kernel).ok_or_else(|| {
             let known: Vec<&str> = self.kernels().collect();
-            let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+            let file = self.source.path.file_name().unwrap_or_default().to_string_lossy();
             wrong(format!("{file} has no such kernel; it has {}", known.join(", ")))
         })?;
         let entry = self.entry(kernel).map_err(wrong)?;
@@ -135,8 +131,6 @@ impl Module {
             arguments,
             grid: grid.0,
             block: block.0,
-            module: &self.module,
-            headers: &self.headers,
         };
         self.run(&entry, &mut values, shared_bytes, memory, &launching)
     }
@@ -154,6 +148,7 @@ impl Module {
             kernel: launching.kernel.into(),
             message: message.into(),
             lines: Vec::new(),
+            trace: Box::default(),
         };
         if shared_bytes > 227 << 10 {
             return Err(wrong(&format!(
@@ -182,6 +177,13 @@ impl Module {
             file: ptr::null(),
         };
         let mut waiting = vec![nothing; threads];
+        let mut kept: Vec<Access> = Vec::with_capacity(if memory.traced { MOST } else { 0 });
+        let mut trace = abi::Trace {
+            accesses: kept.as_mut_ptr(),
+            capacity: MOST as u64,
+            count: 0,
+            truncated: 0,
+        };
         let launch = abi::Launch {
             call: entry.call,
             arguments: pointers.as_mut_ptr(),
@@ -191,6 +193,11 @@ impl Module {
             buffers: buffers.len() as u32,
             buffer: buffers.as_ptr(),
             waiting: waiting.as_mut_ptr(),
+            trace: if memory.traced {
+                &raw mut trace
+            } else {
+                ptr::null_mut()
+            },
         };
         // SAFETY: all zeros is a valid value of this type: null pointers and numbers.
         let mut fault: abi::Fault = unsafe { mem::zeroed() };
@@ -201,11 +208,25 @@ impl Module {
                 Err(error) => return Err(wrong(&error.to_string())),
             }
         };
+        // SAFETY: the runtime wrote so many, at most the capacity.
+        unsafe { kept.set_len(trace.count as usize) };
+        if result == 0 && !memory.traced && fault.note.line == 0 {
+            return Ok(Launched {
+                note: None,
+                trace: Trace::default(),
+            });
+        }
+        let image = Image::new(&self.bytes, fault.image, &self.source);
+        let trace = Trace::new(kept, trace.truncated != 0, &fault, launching, &image);
         match result {
             0 => Ok(Launched {
-                note: note(&fault, launching),
+                note: note(&fault, launching, &image),
+                trace,
             }),
-            1 => Err(describe(&fault, &waiting, memory, launching)),
+            1 => Err(Fault {
+                trace: Box::new(trace),
+                ..describe(&fault, &waiting, memory, launching, &image)
+            }),
             _ => Err(wrong(
                 "there is not enough memory to emulate it: take a smaller grid, block or buffer",
             )),

@@ -29,6 +29,22 @@ struct Waiting {
     const char* file;
 };
 
+// An access of a traced launch: `Access` in `src/trace.rs`, which fills `line` and `turn`.
+struct Access {
+    unsigned block, thread;
+    // 0 and the number of a buffer, or 1 and where a shared variable begins in shared memory; then its size.
+    unsigned long long kind, memory, size;
+    long long offset;
+    unsigned bytes, mode;
+    unsigned long long line, pc, turn;
+};
+
+struct Trace {
+    Access* accesses;
+    unsigned long long capacity, count;
+    unsigned truncated;
+};
+
 struct Launch {
     void (*call)(void**);
     void** arguments;
@@ -37,6 +53,8 @@ struct Launch {
     const Buffer* buffer;
     // One for each thread of a block, written if the fault is a deadlock.
     Waiting* waiting;
+    // Null if the launch is not traced.
+    Trace* trace;
 };
 
 enum Problem : unsigned {

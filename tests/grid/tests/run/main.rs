@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod compiled;
 mod kernels;
 mod mistakes;
+mod trace;
 mod values;
 
 use std::{fs, path::Path};

@@ -1,11 +1,15 @@
-//! The submissions to lesson 01, from `deeds.txt`: each begins with a line of its name, the points (of 12) that it must get, and texts
+//! The submissions to lessons 01 and 11, from `deeds.txt`: each begins with a line of its name, the points (of 12 or 18) that it must get, and texts
 //! that its status and its messages to the student must contain. One without code is a case of `archives.rs`.
 //!
 //! With 0 points, the code precedes the honest answers, and compilation must stop. Otherwise it is the body of `neuron`: even without a
 //! sandbox it would exit by itself within seconds and use few resources; sockets use the loopback address only. If the hostile
-//! action must fail, the answer is right only if it did: the point then shows that nothing happened.
+//! action must fail, the answer is right only if it did: the point then shows that nothing happened. In a name that begins with
+//! `kernel-`, the code is CUDA C++: of the kernel `map`, in which `y[i]` gets its right value at the end.
 
-use crate::lessons::honest;
+use crate::{
+    archives::SOURCE,
+    lessons::{honest, honest_kernels},
+};
 
 pub struct Deed {
     pub name: &'static str,
@@ -39,6 +43,24 @@ impl Deed {
             (code, 0) => Some(code.to_owned() + &honest()),
             (code, _) => Some(with_neuron(code)),
         }
+    }
+
+    /// The files of the honest submission with it; none without code.
+    pub fn files(&self) -> Vec<(String, String)> {
+        if !self.name.starts_with("kernel-") {
+            let source = self.source().map(|text| (SOURCE.into(), text));
+            return source.into_iter().collect();
+        }
+        let mut files = honest_kernels();
+        for (_, text) in files.iter_mut().filter(|(file, _)| *file == "map.cu") {
+            let body = text.find("{\n").expect("the kernel's body") + 2;
+            let at = if self.points > 0 { body } else { 0 };
+            text.insert_str(at, &format!("{}\n", self.code));
+        }
+        let files = files.into_iter();
+        files
+            .map(|(file, text)| (format!("exercises/lesson11/src/{file}"), text))
+            .collect()
     }
 }
 

@@ -3,21 +3,18 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
+use grader::Text;
 use proof::{program, root};
 
 use crate::{archives::put, graded, messages};
 
-/// A lesson's folder, its stubs, and its answers, of which a number chooses the mistake.
-type Facts = [&'static str; 3];
+/// A lesson's folder, and its files: stubs, and answers, of which a number chooses the mistake.
+type Facts = (&'static str, &'static [Text]);
 
 macro_rules! of_each_lesson {
     ($($lesson:ident)+) => {
         fn lessons() -> Vec<Facts> {
-            vec![$([
-                stringify!($lesson),
-                $lesson::LESSON.stubs_text,
-                $lesson::LESSON.third_hints_text,
-            ]),+]
+            vec![$((stringify!($lesson), $lesson::LESSON.texts)),+]
         }
     };
 }
@@ -26,25 +23,60 @@ include!(concat!(env!("OUT_DIR"), "/lessons.rs"));
 
 /// The answers of a lesson, each with the known mistake `number`, which is a parameter of each function there. 0: all are right.
 fn answers(text: &str, number: u8) -> String {
-    let parameters = ["<const M: u8>", "::<0>", "::<1>", "::<5>"].iter();
+    let dtype = if text.contains("const M: u32") {
+        "u32"
+    } else {
+        "u8"
+    };
+    let parameters = ["<const M: u8>", "<const M: u32>", "::<0>", "::<1>", "::<5>"].iter();
     let text = parameters.fold(text.to_owned(), |text, of| text.replace(of, ""));
+    // A kernel's text must be that of a file.
+    let text = text.replace("include_str!(\"answers/", "include_str!(\"");
+    let text = text.replace("include_str!(\"mistakes/", "concat!(\"");
     let (_, code) = text.split_once("\nuse ").unwrap();
-    format!("const M: u8 = {number};\nuse {code}")
+    format!("const M: {dtype} = {number};\nuse {code}")
 }
 
 /// A submission of lesson 01 with right answers only. Hostile ones replace the body of `neuron`.
 pub fn honest() -> String {
-    answers(::lesson01::LESSON.third_hints_text, 0)
+    answers(::lesson01::LESSON.texts[0].third_hints, 0)
 }
 
 /// The files of a submission, with the known mistake `number` in each answer.
-fn with_mistake([lesson, _, text]: Facts, number: u8) -> Vec<(&'static str, String)> {
+fn with_mistake((lesson, texts): Facts, number: u8) -> Vec<(&'static str, String)> {
     let library = fs::read_to_string(root().join(format!("lessons/{lesson}/src/lib.rs"))).unwrap();
     // Its types, which the answers use, are between its modules and its contract.
     let (_, types) = library.split_once("\nuse ").unwrap();
     let (types, _) = types.split_once("grader::contract!").unwrap();
     let library = format!("#![allow(warnings)]\nmod answers;\npub use answers::*;\nuse {types}");
-    vec![("lib.rs", library), ("answers.rs", answers(text, number))]
+    let rust = [
+        ("lib.rs", library),
+        ("answers.rs", answers(texts[0].third_hints, number)),
+    ];
+    let kernels = texts[1..].iter().map(|text| text.file).zip(kernels(number));
+    rust.into_iter().chain(kernels).collect()
+}
+
+/// The kernels of lesson 11, right or with their first known mistakes.
+fn kernels(number: u8) -> [String; 6] {
+    let lesson = &::lesson11::LESSON;
+    let of = |exercise: &str| {
+        let known = lesson.mistakes().find(|m| m.exercise == exercise && number > 0);
+        known.map_or(lesson.third_hints, |mistake| mistake.answer)
+    };
+    [
+        (of("11.1").map)(),
+        (of("11.2").bias_relu)(),
+        (of("11.3").block_sum)(),
+        (of("11.4").max_points)(),
+        (of("11.5").transpose)(),
+        (of("11.6").matmul)(),
+    ]
+}
+
+/// A submission of lesson 11 with right answers only. Hostile ones replace the kernel `map`.
+pub fn honest_kernels() -> Vec<(&'static str, String)> {
+    with_mistake(("lesson11", ::lesson11::LESSON.texts), 0)
 }
 
 /// Packs all lessons as a student does.
@@ -53,7 +85,7 @@ fn hand_in(class: &Path, name: &str, source: impl Fn(Facts) -> Vec<(&'static str
     symlink(root().join("lessons"), tree.path().join("lessons")).unwrap();
     for facts in lessons() {
         for (file, text) in source(facts) {
-            put(tree.path(), &format!("exercises/{}/src/{file}", facts[0]), text);
+            put(tree.path(), &format!("exercises/{}/src/{file}", facts.0), text);
         }
     }
     let mut pack = Command::new(program("course"));
@@ -68,7 +100,8 @@ fn hand_in(class: &Path, name: &str, source: impl Fn(Facts) -> Vec<(&'static str
 }
 
 pub fn hand_in_all(class: &Path) {
-    hand_in(class, "stubs", |facts| vec![("lib.rs", facts[1].to_owned())]);
+    let stubs = |text: &Text| (text.file, text.stubs.to_owned());
+    hand_in(class, "stubs", |(_, texts)| texts.iter().map(stubs).collect());
     hand_in(class, "right", |facts| with_mistake(facts, 0));
     hand_in(class, "mistakes", |facts| with_mistake(facts, 1));
 }

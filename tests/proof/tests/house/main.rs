@@ -18,7 +18,8 @@ const PACKAGES: [(&str, &str); 12] = [
     // The grid only for its tests.
     ("solutions", "canopy-data grid"),
     ("exercises", "canopy canopy-data"),
-    ("lessons", "canopy canopy-data grader kit lesson exercise"),
+    // Lesson 11 runs kernels on the grid.
+    ("lessons", "canopy canopy-data grader grid kit lesson exercise"),
     ("tests/course", "grader"),
     ("tests/grader", ""),
     ("tests/grid", ""),

@@ -1,5 +1,5 @@
-//! Compiles a submission with rustc: the exercise, then the program that links it with the checks. The compiler runs in the
-//! sandbox, and sees the libraries that cargo built of the course, and no other file of it.
+//! Compiles a submission with rustc: the exercise, then the program that links it with the checks; and its kernels with the
+//! emulated grid's program. The compilers run in the sandbox, and see what cargo built of the course, and no other file of it.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use grader::paths;
+use grader::paths::{self, LIBRARY};
 use serde_json::Value;
 use toml::Table;
 
@@ -26,6 +26,9 @@ const LIMITS: Limits = Limits {
     disk: 1 << 10,
     tasks: 512,
 };
+
+/// The folder of the compiled kernels, beside the program of the checks.
+pub const KERNELS: &str = "kernels";
 
 /// Maximum number of characters of the compiler's messages that are kept.
 const MESSAGE: usize = 3_000;
@@ -50,14 +53,15 @@ type Built = (Value, PathBuf);
 
 impl Compiler {
     /// Builds the checks of `lessons`, without students' code, in the course's own target folder. The new folder
-    /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again.
-    pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str]) -> Result<Self> {
+    /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again. `kernels` says
+    /// whether a lesson has any.
+    pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str], kernels: bool) -> Result<Self> {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
         let out = rustc.args(["--print", "sysroot"]).current_dir(root).output();
         let out = out.context("rustc could not be started")?;
         let errors = String::from_utf8_lossy(&out.stderr);
         ensure!(out.status.success(), "rustc --print sysroot: {errors}");
-        let built = build(root, &libraries, lessons)?;
+        let built = build(root, &libraries, lessons, kernels)?;
         let lesson = |number: &&str| Ok((number.to_string(), Lesson::new(root, number, &built)?));
         Ok(Self {
             sysroot: String::from_utf8_lossy(&out.stdout).trim().into(),
@@ -79,8 +83,14 @@ impl Compiler {
         // Only the grader writes there, so that what is compiled is what was read.
         let sources = empty_folder(&folder.join("sources"))?;
         let built = empty_folder(&folder.join("built"))?;
+        fs::create_dir(built.join(KERNELS))?;
+        // The emulated grid keeps its compiled runtime there, from one submission to the next.
+        let cache = folder.join("cache");
+        fs::create_dir_all(&cache)?;
         // Under the paths that a student knows, because messages have them.
-        let library = sources.join(paths::exercises(number));
+        let library = sources.join(paths::exercises(number, LIBRARY));
+        let kernels = files.keys().filter(|path| path.ends_with(".cu"));
+        let kernels: Vec<String> = kernels.map(|path| paths::exercises(number, path)).collect();
         let files = files
             .iter()
             .map(|(path, text)| (library.with_file_name(path), *text));
@@ -88,19 +98,25 @@ impl Compiler {
             fs::create_dir_all(path.parent().unwrap_or(&sources))?;
             fs::write(&path, text).with_context(|| path.display().to_string())?;
         }
-        for step in &lesson.steps {
+        let rustc = |step: &Vec<String>| {
+            let program = self.sysroot.join("bin/rustc").display().to_string();
+            let libraries = format!("-Ldependency={}", self.libraries.display());
+            [vec![program, libraries], step.clone()].concat()
+        };
+        let grid = [self.libraries.join("grid"), built.join(KERNELS)];
+        let grid = grid.map(|path| path.display().to_string()).to_vec();
+        // Only a lesson with kernels has it.
+        let grid = (!kernels.is_empty() && Path::new(&grid[0]).exists()).then(|| [grid, kernels].concat());
+        for command in lesson.steps.iter().map(rustc).chain(grid) {
             // The variables that cargo sets for the exercise.
             let names = ["PKG", "CRATE"].map(|what| format!("CARGO_{what}_NAME=exercise{number}"));
-            let mut command = vec!["env".to_owned()];
-            command.extend(names);
-            command.push(format!("CARGO_PKG_VERSION={}", env!("CARGO_PKG_VERSION")));
-            command.push(self.sysroot.join("bin/rustc").display().to_string());
-            command.push(format!("-Ldependency={}", self.libraries.display()));
-            command.extend_from_slice(step);
+            let version = format!("CARGO_PKG_VERSION={}", env!("CARGO_PKG_VERSION"));
+            let target = format!("CARGO_TARGET_DIR={}", cache.display());
             let program = Program {
                 command,
+                variables: [&names[..], &[version, target]].concat(),
                 read: vec![&self.sysroot, &self.libraries, &sources],
-                write: vec![&built],
+                write: vec![&built, &cache],
                 folder: &sources,
                 scratch: &folder.join("scratch"),
                 limits: LIMITS,
@@ -113,7 +129,7 @@ impl Compiler {
                 Some(0) => {}
                 Some(1 | 101) if is_error() => return Ok(Err(message)),
                 // Something else than the compiler failed, which is not the student's mistake.
-                Some(..=128) => bail!("rustc: {how}: {message}"),
+                Some(..=128) => bail!("{}: {how}: {message}", program.command[0]),
                 _ => return Ok(Err(format!("the compiler: {how}\n{message}"))),
             }
         }
@@ -148,7 +164,7 @@ impl Lesson {
             "--out-dir=../built".into(),
         ];
         let exercise = format!("exercise{number}");
-        let mut steps = [vec![paths::exercises(number)], vec![program(number)]];
+        let mut steps = [vec![paths::exercises(number, LIBRARY)], vec![program(number)]];
         steps
             .iter_mut()
             .for_each(|step| step.extend_from_slice(&settings));
@@ -186,11 +202,12 @@ impl Lesson {
     }
 }
 
-/// Builds the checks of `lessons`, and links all libraries that they need into `libraries`.
-fn build(root: &Path, libraries: &Path, lessons: &[&str]) -> Result<Vec<Built>> {
+/// Builds the checks of `lessons`, and links all libraries that they need into `libraries`; for kernels also the emulated grid.
+fn build(root: &Path, libraries: &Path, lessons: &[&str], kernels: bool) -> Result<Vec<Built>> {
     let out = crate::cargo::command()
         .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
         .args(lessons.iter().map(|l| format!("--package=lesson{l}-checks")))
+        .args(kernels.then_some("--package=grid"))
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()
@@ -205,7 +222,9 @@ fn build(root: &Path, libraries: &Path, lessons: &[&str]) -> Result<Vec<Built>> 
         let about: Value = serde_json::from_slice(line).unwrap_or_default();
         let files = about["filenames"].as_array().into_iter().flatten();
         let mut files = files.filter_map(|file| Some(Path::new(file.as_str()?)));
-        let file = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
+        let library = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
+        // The only program is that of the emulated grid.
+        let file = library.or(about["executable"].as_str().map(Path::new));
         if let Some((file, name)) = file.and_then(|file| Some((file, file.file_name()?))) {
             let link = libraries.join(name);
             // A copy would be written into the file of the course, if the link existed.

@@ -93,9 +93,12 @@ impl Examiner {
     pub fn prepare(&self, root: &Path, lessons: &BTreeSet<String>) -> Result<Ready> {
         let names: Vec<&str> = lessons.iter().map(String::as_str).collect();
         eprintln!("building lesson {}", names.join(", "));
-        let compiler = Compiler::new(root, self.work.join("libraries"), &names)?;
+        let mut files = names.iter().flat_map(|&name| self.lessons[name].stubs.keys());
+        let kernels = files.any(|file| file.ends_with(".cu"));
+        let compiler = Compiler::new(root, self.work.join("libraries"), &names, kernels)?;
         let listed = names.par_iter().map(|&name| {
-            let stubs = [("lib.rs", &*self.lessons[name].stubs)].into();
+            let stubs = self.lessons[name].stubs.iter();
+            let stubs = stubs.map(|(file, text)| (&**file, &**text)).collect();
             let built = compiler.compile(&self.sandbox, &self.folder(), name, &stubs)?;
             let program =
                 built.map_err(|why| anyhow!("the stubs of lesson {name} do not compile:\n{why}"))?;

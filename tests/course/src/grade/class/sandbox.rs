@@ -56,6 +56,8 @@ pub struct Limits {
 /// A program to run.
 pub struct Program<'a> {
     pub command: Vec<String>,
+    /// Variables of its environment, `NAME=VALUE`.
+    pub variables: Vec<String>,
     /// Files and folders that it may read, and that it may write, under the same names as outside.
     pub read: Vec<&'a Path>,
     pub write: Vec<&'a Path>,
@@ -129,6 +131,7 @@ impl Sandbox {
         let ended = self.run(
             &Program {
                 command: vec!["true".into()],
+                variables: vec![],
                 read: vec![],
                 write: vec![],
                 folder: &scratch,
@@ -249,6 +252,7 @@ impl Sandbox {
             "env -i PATH=/usr/bin:/bin LANG=C.UTF-8 RAYON_NUM_THREADS=2 MALLOC_ARENA_MAX=2",
         ));
         args.push(format!("TMPDIR={}", program.scratch.display()));
+        args.extend_from_slice(&program.variables);
         args
     }
 }

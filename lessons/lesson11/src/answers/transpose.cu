@@ -1,0 +1,15 @@
+// The right answer to 11.5.
+extern "C" __global__ void transpose(const float* x, float* y, int rows, int columns) {
+    __shared__ float tile[32][33];
+    int column = blockIdx.x * 32 + threadIdx.x;
+    int row = blockIdx.y * 32 + threadIdx.y;
+    if (row < rows && column < columns) {
+        tile[threadIdx.y][threadIdx.x] = x[row * columns + column];
+    }
+    __syncthreads();
+    int to_column = blockIdx.y * 32 + threadIdx.x;
+    int to_row = blockIdx.x * 32 + threadIdx.y;
+    if (to_row < columns && to_column < rows) {
+        y[to_row * rows + to_column] = tile[threadIdx.x][threadIdx.y];
+    }
+}
