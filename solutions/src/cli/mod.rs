@@ -33,6 +33,8 @@ use std::{io, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+pub use data::open::grown;
+
 use crate::{kernels::Filter, train::Failure};
 
 /// Predicts the species of trees, or their size, from laser scans.

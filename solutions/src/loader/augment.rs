@@ -1,11 +1,12 @@
 //! Augmentation: changes of a cloud that do not change its species.
 
 use canopy_data::Philox;
-use serde::{Deserialize, Serialize};
+
+/// An augmentation that is no setting: it changes the points of a training cloud in place.
+pub type OwnAugment = fn(&mut [[f32; 3]], &mut Philox);
 
 /// The augmentation of a training cloud, applied after it was normalised.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug)]
 pub struct Augment {
     /// Rotate about the trunk (the z axis) by a random angle.
     pub turn: bool,
@@ -17,6 +18,8 @@ pub struct Augment {
     /// Maximum dropout probability of a point (Qi et al. 2017): each cloud draws a probability between 0 and this
     /// value, and each of its points is replaced by the first one with that probability.
     pub point_dropout: f32,
+    /// What is done last.
+    pub own: Option<OwnAugment>,
 }
 
 impl Augment {
@@ -26,6 +29,7 @@ impl Augment {
         jitter: 0.0,
         scale: 0.0,
         point_dropout: 0.0,
+        own: None,
     };
 
     /// Changes `points` in place. `echo` contains their other channels, row by row; a dropped point takes those of the
@@ -53,6 +57,9 @@ impl Augment {
                     echo.copy_within(..channels, i * channels);
                 }
             }
+        }
+        if let Some(own) = self.own {
+            own(points, random);
         }
     }
 }

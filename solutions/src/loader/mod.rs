@@ -13,7 +13,7 @@ mod ragged;
 mod sample;
 mod workers;
 
-pub use augment::{Augment, jitter, turn};
+pub use augment::{Augment, OwnAugment, jitter, turn};
 pub use buckets::length_buckets;
 pub use collate::{Batch, Collate, prepare};
 pub use features::Features;

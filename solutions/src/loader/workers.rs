@@ -103,6 +103,7 @@ mod tests {
             jitter: 0.01,
             scale: 0.1,
             point_dropout: 0.1,
+            own: None,
         };
         Arc::new(Collate {
             data,

@@ -45,6 +45,7 @@ impl Config {
             jitter: self.jitter,
             scale: self.scale,
             point_dropout: self.point_dropout,
+            own: None,
         }
     }
 

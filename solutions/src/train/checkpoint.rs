@@ -96,7 +96,7 @@ pub struct Checkpoint {
     pub optimizer: HashMap<String, Tensor>,
 }
 
-/// Writes a checkpoint atomically.
+/// Writes a checkpoint atomically, and returns its bytes.
 ///
 /// # Errors
 /// Names the file; an older checkpoint of this name is unchanged then.
@@ -105,7 +105,7 @@ pub fn save(
     progress: &Progress,
     model: &[(String, Tensor)],
     optimizer: &[(String, Tensor)],
-) -> Result<()> {
+) -> Result<Vec<u8>> {
     let optimizer = optimizer
         .iter()
         .map(|(name, t)| (format!("{OPTIMIZER}{name}"), t));
@@ -117,7 +117,8 @@ pub fn save(
     let text = format!("{CHECKSUM}{}\",{}", checksum(&text, &mut tensors), &text[1..]);
     let bytes = safetensors::serialize(tensors, Some(HashMap::from([(KEY.to_owned(), text)])))
         .context("the checkpoint could not be serialised")?;
-    atomic::write(path, &bytes)
+    atomic::write(path, &bytes)?;
+    Ok(bytes)
 }
 
 /// Reads and verifies a checkpoint. If a run's `config.toml` is in the same folder, the checkpoint must be of that run.

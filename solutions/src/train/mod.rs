@@ -51,6 +51,6 @@ pub use running::{DIVERGED, Figures, Running, SumOver};
 pub use search::{Failure, executable_batch};
 pub use step::{Step, Stepped, train_step};
 pub use target::{Category, Target};
-pub use trainer::Trainer;
+pub use trainer::{OnBest, Trainer};
 
 use resume::remaining;

@@ -48,8 +48,9 @@ impl Trainer {
 
     /// Trains as the rank `member`, or as the only one. Rank 0 reports, evaluates and saves.
     pub(super) fn epochs(&mut self, stop: &AtomicBool, mut member: Option<&mut Member>) -> Result<Outcome> {
-        let collate = Arc::new(self.config.collate(self.data.clone()));
-        let loader = Loader::new(collate, self.config.workers, self.config.prefetch);
+        let mut collate = self.config.collate(self.data.clone());
+        collate.augment.own = self.own_augment;
+        let loader = Loader::new(Arc::new(collate), self.config.workers, self.config.prefetch);
         let inputs = self.step_inputs(member.as_ref().map(|member| member.share()))?;
         let leads = member.as_ref().is_none_or(|member| member.rank() == 0);
         let mut reporter = leads.then(|| Reporter::new(self)).transpose()?;
@@ -263,13 +264,14 @@ impl Trainer {
         if best.is_none_or(|(bits, _)| score >= f64::from_bits(bits)) {
             let _span = profile::span("save", Kind::Other);
             self.progress.best = Some((score.to_bits(), row.epoch));
-            self.write(&self.folder.best(), &[])?;
+            let bytes = self.write(&self.folder.best(), &[])?;
+            self.on_best.as_ref().map_or(Ok(()), |on_best| on_best(&bytes))?;
         }
         Ok(())
     }
 
-    /// Writes a checkpoint with the weights and this state of the optimizer.
-    fn write(&self, path: &Path, optimizer: &[(String, Tensor)]) -> Result<()> {
+    /// Writes a checkpoint with the weights and this state of the optimizer. Returns its bytes.
+    fn write(&self, path: &Path, optimizer: &[(String, Tensor)]) -> Result<Vec<u8>> {
         let weights: Vec<_> = self.model.to_map()?.into_iter().collect();
         checkpoint::save(path, &self.progress, &weights, optimizer)
     }

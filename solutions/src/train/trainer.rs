@@ -24,10 +24,14 @@ use super::{
 use crate::{
     device::Chosen,
     kernels::{Lowering, Pass},
+    loader::OwnAugment,
     model::PointNet,
     optim::Optimizer,
     precision::{GradScaler, LossScale, LossScaler},
 };
+
+/// Receives the bytes of a checkpoint.
+pub type OnBest = Box<dyn Fn(&[u8]) -> Result<()> + Send + Sync>;
 
 /// A training run: configuration, data, model, optimizer and progress.
 pub struct Trainer {
@@ -48,6 +52,10 @@ pub struct Trainer {
     pub progress: Progress,
     /// Metrics of the epochs done.
     pub rows: Vec<EpochRow>,
+    /// A further augmentation of the training clouds; with ranks, only rank 0 applies it.
+    pub own_augment: Option<OwnAugment>,
+    /// Called with the checkpoint of each epoch that is the best so far. Its error ends the run.
+    pub on_best: Option<OnBest>,
     /// How several ranks share batches and average gradients.
     pub functions: RankFunctions,
     /// Communication cost of rank 0.
@@ -119,6 +127,8 @@ impl Trainer {
             folder,
             progress,
             rows: Vec::new(),
+            own_augment: None,
+            on_best: None,
             functions: RankFunctions::default(),
             rank_stats: RankStats::default(),
             fastest_step: f64::INFINITY,

@@ -10,6 +10,7 @@ use grader::{
 use minijinja::{Value, context, value::Serde};
 
 use crate::{
+    capstone::Board,
     lessons::{self, Lesson},
     marks::{clean, put, render},
 };
@@ -27,6 +28,9 @@ pub struct Options {
     /// Lessons to certify, such as `01,02`
     #[arg(long, value_name = "NN,…", value_delimiter = ',', required = true)]
     lessons: Vec<String>,
+    /// Also state the place and the score in a race: the board.json of `cargo course capstone score`
+    #[arg(long, value_name = "FILE")]
+    capstone: Option<PathBuf>,
     /// Student's name, as it is printed on the certificate [default: the name in the grade]
     #[arg(long)]
     name: Option<String>,
@@ -48,7 +52,9 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
     chosen.sort_by_key(|m| &m.lesson);
     chosen.dedup_by_key(|m| &m.lesson);
     let name = options.name.as_ref().unwrap_or(&grade.origin.student.name);
-    let page = page(name.trim(), &chosen, &grade)?;
+    let board = options.capstone.as_deref().map(Board::load).transpose()?;
+    let race = board.map(|board| board.line(&grade.submission)).transpose()?;
+    let page = page(name.trim(), &chosen, &grade, race)?;
     let folder = &options.out;
     fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
     let path = folder.join("certificate.html");
@@ -61,7 +67,7 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
 
 /// The page, which prints on one sheet of A4, landscape. The points of an exercise must be the same in the course and in
 /// the grade.
-fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
+fn page(name: &str, chosen: &[&Manifest], grade: &Grade, race: Option<String>) -> Result<String> {
     ensure!(grade.status == Status::Graded, "the submission was not graded");
     let mut missing = String::new();
     for e in chosen.iter().flat_map(|m| &m.exercises) {
@@ -92,7 +98,7 @@ fn page(name: &str, chosen: &[&Manifest], grade: &Grade) -> Result<String> {
     let lessons: Vec<Value> = chosen.iter().map(lesson).collect();
     let date = jiff::Timestamp::now().strftime("%F").to_string();
     let (course, submission) = (Serde(&grade.course), &grade.digest);
-    let page = context! { name, date, course, submission, lessons };
+    let page = context! { name, date, course, submission, lessons, race };
     render(include_str!("certificate.html"), page)
 }
 
@@ -118,11 +124,13 @@ mod tests {
             (&anna, 3, "", "--name"),
             (&anna, 3, "Anna\u{202e}", "all printable, unlike Anna\\u{202e}"),
         ] {
-            let error = page(name, &[&lesson(points)], grade).unwrap_err().to_string();
+            let error = page(name, &[&lesson(points)], grade, None)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(expected), "{error}");
         }
-        let page = page("<b>\"x\" & 'y'", &[&lesson(3)], &anna).unwrap();
-        for part in ["&lt;b&gt;", "all 3 points", "Lesson 01: A lesson"] {
+        let page = page("<b>\"x\" & 'y'", &[&lesson(3)], &anna, Some("place 1".into())).unwrap();
+        for part in ["&lt;b&gt;", "all 3 points", "Lesson 01: A lesson", "place 1"] {
             assert!(page.contains(part) && !page.contains("<b>"), "{part}: {page}");
         }
     }

@@ -6,6 +6,7 @@
 )]
 
 mod book;
+mod capstone;
 mod cargo;
 mod certificate;
 mod extract;
@@ -99,6 +100,9 @@ enum Task {
     Marks(marks::Options),
     /// For instructors: certify that a student won all points of some lessons
     Certificate(certificate::Options),
+    /// The budget race: pack your submission; for instructors, score a class
+    #[command(subcommand)]
+    Capstone(capstone::Task),
     /// Job scripts for a cluster with Slurm, from the templates of slurm/
     #[command(subcommand)]
     Slurm(slurm::Task),
@@ -171,6 +175,7 @@ fn run(options: Options) -> Result<ExitCode> {
             println!("{} {} is empty again.", one.id, one.title);
             println!("A copy of your file: {kept}");
         }
+        Some(Task::Capstone(task)) => return capstone::run(&root, task),
         Some(Task::Grade(options)) => return Ok(grade::run(&root, options)),
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Marks(options)) => marks::run(&options)?,

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Result;
 use flate2::{Compression, GzBuilder, bufread::MultiGzDecoder};
-use grader::grades::Status;
+use grader::{grades::Status, paths};
 use tar::EntryType;
 use toml::Table;
 use walkdir::WalkDir;
@@ -38,7 +38,7 @@ const ENDINGS: [&str; 4] = [".tar.gz", ".tgz", ".tar", ".gz"];
 pub struct Submission {
     /// When it was packed, by the student's clock, in seconds since 1970.
     pub packed: Option<u64>,
-    /// The text of each `exercises/lessonNN/src/**.rs` and `**.cu`.
+    /// The text of each `exercises/lessonNN/src/**.rs` and `**.cu`, and the same of the capstone with its `config.toml`.
     pub files: BTreeMap<String, String>,
     /// What was left out, and why.
     pub left_out: BTreeSet<String>,
@@ -208,15 +208,13 @@ impl Submission {
 
     /// The lessons (`01`) of which it has files.
     pub fn lessons(&self) -> BTreeSet<String> {
-        self.files
-            .keys()
-            .map(|path| path["exercises/lesson".len()..][..2].to_owned())
-            .collect()
+        let numbered = |path: &String| Some(path.strip_prefix("exercises/lesson")?[..2].to_owned());
+        self.files.keys().filter_map(numbered).collect()
     }
 
     /// The files of a lesson by their path below `src`.
     pub fn of_lesson(&self, lesson: &str) -> BTreeMap<&str, &str> {
-        let folder = format!("exercises/lesson{lesson}/src/");
+        let folder = format!("exercises/{}/src/", paths::folder(lesson));
         let files = self.files.iter();
         files
             .filter_map(|(path, text)| Some((path.strip_prefix(&folder)?, text.as_str())))
@@ -275,17 +273,20 @@ fn only(path: &Path) -> Result<PathBuf, Rejected> {
 }
 
 /// Whether a path is `exercises/lessonNN/src/**.rs` or `**.cu`, with the names that modules of a library can have. So no file can
-/// have the name of a folder, and no name is too long for a file system.
+/// have the name of a folder, and no name is too long for a file system. The capstone also has settings.
 fn is_source(path: &str) -> bool {
     let name = path.strip_suffix(".rs").or(path.strip_suffix(".cu"));
-    let inside = name.and_then(|name| name.strip_prefix("exercises/lesson")?.split_once("/src/"));
+    let inside = name.and_then(|name| name.strip_prefix("exercises/")?.split_once("/src/"));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-    inside.is_some_and(|(lesson, module)| {
-        let two_digits = lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
-        let library = module != "main" && !module.starts_with("bin/") && module.len() <= 200;
-        let mut parts = module.split('/');
-        two_digits && library && parts.all(|part| !part.is_empty() && part.chars().all(is_plain))
-    })
+    let is_number = |lesson: &str| lesson.len() == 2 && lesson.bytes().all(|b| b.is_ascii_digit());
+    let is_settings = path == "exercises/capstone/src/config.toml";
+    is_settings
+        || inside.is_some_and(|(lesson, module)| {
+            let known = lesson == paths::CAPSTONE || lesson.strip_prefix("lesson").is_some_and(is_number);
+            let library = module != "main" && !module.starts_with("bin/") && module.len() <= 200;
+            let mut parts = module.split('/');
+            known && library && parts.all(|part| !part.is_empty() && part.chars().all(is_plain))
+        })
 }
 
 #[cfg(test)]
@@ -340,7 +341,9 @@ mod tests {
             "exercises/lesson01/src/x.txt",
             "exercises/lesson01/src/x.cuh",
             "exercises/lesson01/build.rs",
+            "exercises/lesson01/src/config.toml",
             "exercises/lesson1/src/x.rs",
+            "exercises/other/src/x.rs",
             "exercises/lesson01/src/li\u{0}b.rs",
             "exercises/lesson01/src/a.rs/b.rs",
             "exercises/lesson01/src/.rs",

@@ -35,30 +35,52 @@ pub struct Line {
     pub end: Option<(String, String)>,
 }
 
+/// The channel to the grader, which the student's code cannot name.
+pub struct Channel {
+    stream: BufReader<File>,
+    nonce: String,
+}
+
+impl Channel {
+    /// Opens it, and returns what the grader sent after the nonce.
+    ///
+    /// # Errors
+    /// Returns an error if there is no grader.
+    pub fn open() -> Result<(Self, Vec<String>)> {
+        let mut stream = BufReader::new(channel()?);
+        let mut first = String::new();
+        stream.read_line(&mut first).context("the grader sent no nonce")?;
+        let mut words = first.split_whitespace().map(str::to_owned);
+        let nonce = words.next().unwrap_or_default();
+        Ok((Self { stream, nonce }, words.collect()))
+    }
+
+    /// Sends a line.
+    ///
+    /// # Errors
+    /// Returns an error if the grader does not listen.
+    pub fn send(&mut self, check: &str, end: Option<(String, String)>) -> Result<()> {
+        let (nonce, check) = (self.nonce.clone(), check.to_owned());
+        let mut line = serde_json::to_string(&Line { nonce, check, end })?;
+        line.push('\n');
+        Ok(self.stream.get_mut().write_all(line.as_bytes())?)
+    }
+}
+
 /// Reads a line `NONCE SEED CHECK…` from the channel, runs these checks and sends their results. For `NONCE list` it sends
 /// the names of all checks. They are not arguments, because an answer can read those.
 pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<()> {
-    let mut channel = BufReader::new(channel()?);
-    let mut first = String::new();
-    channel
-        .read_line(&mut first)
-        .context("the grader sent no nonce")?;
-    let mut words = first.split_whitespace();
-    let nonce = words.next().unwrap_or_default().to_owned();
-    let seed = words.next().unwrap_or_default();
-    let mut send = |check: &str, end: Option<(String, String)>| -> Result<()> {
-        let (nonce, check) = (nonce.clone(), check.to_owned());
-        let mut line = serde_json::to_string(&Line { nonce, check, end })?;
-        line.push('\n');
-        Ok(channel.get_mut().write_all(line.as_bytes())?)
-    };
+    let (mut channel, words) = Channel::open()?;
+    let mut words = words.iter();
+    let seed = words.next().map_or("", String::as_str);
+    let mut send = |check: &str, end| channel.send(check, end);
     if seed == "list" {
         return lesson.checks().try_for_each(|c| send(&c.full_name(), None));
     }
     send(START, None)?;
     let grading = Grading::new(lesson, student, seed.parse().context("no seed")?)?;
     for name in words {
-        let Some(check) = lesson.checks().find(|c| c.full_name() == name) else {
+        let Some(check) = lesson.checks().find(|c| c.full_name() == *name) else {
             bail!("there is no check {name}");
         };
         send(name, None)?;

@@ -34,6 +34,7 @@ mod matrix;
 pub mod paths;
 pub mod progress;
 mod prove;
+pub mod race;
 mod report;
 mod rows;
 mod run;

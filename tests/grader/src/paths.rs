@@ -12,9 +12,20 @@ pub fn root() -> Option<PathBuf> {
 /// The file in which the functions of a lesson are written; a kernel has a file of its own.
 pub const LIBRARY: &str = "lib.rs";
 
+/// What the capstone has in the place of a lesson's number.
+pub const CAPSTONE: &str = "capstone";
+
+/// The folder of a lesson in `lessons` and `exercises`.
+pub fn folder(lesson: &str) -> String {
+    match lesson {
+        CAPSTONE => lesson.to_owned(),
+        number => format!("lesson{number}"),
+    }
+}
+
 /// A file that the student edits, relative to the root.
 pub fn exercises(lesson: &str, file: &str) -> String {
-    format!("exercises/lesson{lesson}/src/{file}")
+    format!("exercises/{}/src/{file}", folder(lesson))
 }
 
 /// The same file as it was handed out, relative to the root.

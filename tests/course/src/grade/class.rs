@@ -5,6 +5,7 @@ mod compile;
 mod entries;
 mod examiner;
 mod printed;
+pub mod race;
 mod run;
 mod sandbox;
 mod seccomp;

@@ -2,6 +2,8 @@
 
 #[cfg(target_os = "linux")]
 mod class;
+#[cfg(target_os = "linux")]
+pub use class::{grade, race::score};
 
 use std::{
     path::{Path, PathBuf},
@@ -86,13 +88,18 @@ pub fn run(root: &Path, options: Options) -> ExitCode {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn grade(root: &Path, options: Options) -> Result<bool> {
-    class::grade(root, options)
+#[cfg(not(target_os = "linux"))]
+pub fn score(_: &Path, _: &crate::capstone::Options) -> Result<crate::capstone::Board> {
+    refused()
 }
 
 #[cfg(not(target_os = "linux"))]
 fn grade(_: &Path, _: Options) -> Result<bool> {
+    refused()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn refused<T>() -> Result<T> {
     anyhow::bail!(
         "grading runs untrusted programs, and only Linux has the sandbox for them (bubblewrap): use a Linux \
          machine, WSL on Windows, or a virtual machine on macOS"

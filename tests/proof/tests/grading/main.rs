@@ -9,6 +9,7 @@
 mod archives;
 mod deeds;
 mod lessons;
+mod race;
 mod separate;
 
 use std::{

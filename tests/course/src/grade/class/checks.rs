@@ -18,6 +18,14 @@ use super::{
 };
 use crate::version::hex;
 
+/// Random bytes that nobody can guess.
+pub fn random() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|e| anyhow!("the operating system provides no random numbers: {e}"))?;
+    Ok(bytes)
+}
+
 /// For each check, its result in a word, and its report.
 pub type Words = BTreeMap<String, (String, String)>;
 
@@ -89,10 +97,7 @@ impl Checks<'_> {
     /// Runs the program with `args`, which it reads from the channel so that an answer cannot see the names of the
     /// checks. Calls `heard` with each line that has the secret word, which nobody can guess.
     fn process(&self, args: &str, mut heard: impl FnMut(Line)) -> Result<Ended> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes)
-            .map_err(|e| anyhow!("the operating system provides no random numbers: {e}"))?;
-        let nonce = hex(&bytes);
+        let nonce = hex(&random()?);
         // The emulated grid starts no compiler here, and takes what was compiled before.
         let kernels = self.program.with_file_name(KERNELS);
         let program = Program {

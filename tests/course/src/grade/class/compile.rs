@@ -9,7 +9,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use grader::paths::{self, LIBRARY};
+use grader::{
+    paths::{self, LIBRARY},
+    source::{Refused, refuse_unsafe},
+};
 use serde_json::Value;
 use toml::Table;
 
@@ -70,8 +73,8 @@ impl Compiler {
         })
     }
 
-    /// Compiles `files`, the sources of a lesson's exercise, in `folder`. Returns the program of the checks, or what the
-    /// compiler says if it fails.
+    /// Compiles `files`, the sources of a lesson's exercise, in `folder`. Returns the program, or why there is none: files
+    /// that are missing or refused, or what the compiler says.
     pub fn compile(
         &self,
         sandbox: &Sandbox,
@@ -79,6 +82,18 @@ impl Compiler {
         number: &str,
         files: &BTreeMap<&str, &str>,
     ) -> Result<Result<PathBuf, String>> {
+        if files.is_empty() {
+            return Ok(Err("it was not handed in".into()));
+        }
+        if !files.contains_key("lib.rs") {
+            return Ok(Err("src/lib.rs was not handed in, or was left out".into()));
+        }
+        // Before the compiler's message, because this one says what to do.
+        let mut sources = files.iter().filter(|(path, _)| !path.ends_with(".toml"));
+        let refused = sources.find_map(|(path, text)| refuse_unsafe(&format!("src/{path}"), text).err());
+        if let Some(Refused::Unsafe(why)) = refused {
+            return Ok(Err(why));
+        }
         let lesson = self.lessons.get(number).context("the lesson was not built")?;
         // Only the grader writes there, so that what is compiled is what was read.
         let sources = empty_folder(&folder.join("sources"))?;
@@ -127,13 +142,20 @@ impl Compiler {
             let is_error = || ended.errors.lines().any(|line| line.starts_with("error"));
             match ended.code {
                 Some(0) => {}
-                Some(1 | 101) if is_error() => return Ok(Err(message)),
+                Some(1 | 101) if is_error() => return Ok(Err(format!("it does not compile:\n{message}"))),
                 // Something else than the compiler failed, which is not the student's mistake.
                 Some(..=128) => bail!("{}: {how}: {message}", program.command[0]),
-                _ => return Ok(Err(format!("the compiler: {how}\n{message}"))),
+                _ => {
+                    return Ok(Err(format!(
+                        "it does not compile:\nthe compiler: {how}\n{message}"
+                    )));
+                }
             }
         }
-        Ok(Ok(built.join("grade")))
+        Ok(match refused {
+            Some(refused) => Err(refused.message().to_owned()),
+            None => Ok(built.join("grade")),
+        })
     }
 }
 
@@ -143,7 +165,7 @@ impl Lesson {
             let path = root.join(path);
             fs::read_to_string(&path).with_context(|| path.display().to_string())
         };
-        let checks = format!("lesson{number}");
+        let checks = paths::folder(number);
         let of = |name: &str| {
             let found = built.iter().find(|(about, _)| about["target"]["name"] == *name);
             found.with_context(|| format!("cargo built no library {name}"))
@@ -171,7 +193,7 @@ impl Lesson {
         steps[0].extend([format!("--crate-name={exercise}"), "--crate-type=lib".into()]);
         steps[1].push(format!("--extern={exercise}=../built/lib{exercise}.rlib"));
         steps[1].push(format!("--extern={checks}={}", library.display()));
-        let path = format!("exercises/lesson{number}/Cargo.toml");
+        let path = format!("exercises/{checks}/Cargo.toml");
         let manifest: Table = read(path.clone())?.parse()?;
         let lints = manifest.get("lints").and_then(|lints| lints.get("rust"));
         let lints = lints.and_then(|lints| lints.as_table());
@@ -206,7 +228,11 @@ impl Lesson {
 fn build(root: &Path, libraries: &Path, lessons: &[&str], kernels: bool) -> Result<Vec<Built>> {
     let out = crate::cargo::command()
         .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
-        .args(lessons.iter().map(|l| format!("--package=lesson{l}-checks")))
+        .args(
+            lessons
+                .iter()
+                .map(|l| format!("--package={}-checks", paths::folder(l))),
+        )
         .args(kernels.then_some("--package=grid"))
         .current_dir(root)
         .stderr(Stdio::inherit())
@@ -238,6 +264,7 @@ fn build(root: &Path, libraries: &Path, lessons: &[&str], kernels: bool) -> Resu
     Ok(built)
 }
 
+/// The file of the program that links the exercise.
 fn program(number: &str) -> String {
-    format!("lessons/lesson{number}/run/src/grade.rs")
+    format!("lessons/{}/run/src/grade.rs", paths::folder(number))
 }

@@ -20,9 +20,9 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Maximum numbers of bytes that are kept of its standard error, and read from the channel.
+/// Maximum numbers of bytes that are kept of its standard error, and read from the channel: a race sends models.
 const PRINTED: u64 = 64 << 10;
-const RECEIVED: u64 = 4 << 20;
+const RECEIVED: u64 = 1 << 30;
 
 /// Set when the user wants to stop: nothing more is started, and running programs are killed.
 pub static STOP: AtomicBool = AtomicBool::new(false);
