@@ -51,7 +51,7 @@ fn run(device: &CudaDevice, launch: &Launch, table: &mut Table) -> Result<Vec<f3
     let function = device.get_or_load_custom_func(launch.kernel, &launch.text, &ptx)?;
     let function = function.into_cuda_function();
     let stream = device.cuda_stream();
-    // A list of ints is copied as the floats with the same bits, and a number is passed by its bits.
+    // A list of ints is copied as floats of identical bit patterns, and a number is passed by its bits.
     let bits = |list: &[i32]| list.iter().map(|&n| f32::from_bits(n as u32)).collect::<Vec<_>>();
     let (mut lists, mut numbers) = (Vec::new(), Vec::new());
     for argument in &launch.arguments {
