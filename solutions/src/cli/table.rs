@@ -95,10 +95,15 @@ pub fn text(value: &Value) -> Result<String> {
 /// A table of objects with the same fields, indented.
 fn of_objects(rows: &[Value]) -> Table {
     let objects = || rows.iter().filter_map(Value::as_object);
-    let titles = objects()
-        .take(1)
-        .map(|first| first.keys().map(|title| title.replace('_', " ")).collect());
-    let mut table = Table(titles.collect());
+    let titles = objects().take(1).flat_map(|first| first.keys());
+    // A title such as learning-rate has two lines, because its values are short.
+    let lines = titles.map(|title| match title.rsplit_once('-') {
+        Some((above, below)) => (format!("{above}-"), below.to_owned()),
+        None => (String::new(), title.replace('_', " ")),
+    });
+    let (above, below): (Vec<String>, Vec<String>) = lines.unzip();
+    let mut table = Table(vec![above, below]);
+    table.0.retain(|row| row.iter().any(|cell| !cell.is_empty()));
     table
         .0
         .extend(objects().map(|object| object.values().map(cell).collect()));

@@ -1,6 +1,10 @@
 //! The page of a sweep: what was tried, how it learned, and what it cost. Its text is in `sweep.html`.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Result;
 use canopy_data::atomic;
@@ -21,16 +25,14 @@ struct Sweep<'a> {
     epochs: Vec<Vec<EpochRow>>,
     /// Epochs of each rung.
     rungs: Vec<f64>,
-    /// The parameters with a logarithmic axis.
-    logarithmic: &'a [&'a str],
 }
 
 /// Writes `page.html` into the folder of a sweep: one file that needs no network and no script. The results are those of
-/// `canopy sweep --json`. The parameters in `logarithmic` have a logarithmic axis.
+/// `canopy sweep --json`. Returns its path.
 ///
 /// # Errors
 /// Names the file that cannot be read or written.
-pub fn write_sweep(folder: &Path, results: &Value, logarithmic: &[&str]) -> Result<()> {
+pub fn write_sweep(folder: &Path, results: &Value) -> Result<PathBuf> {
     let list = |name: &str| results[name].as_array().map_or(&[][..], Vec::as_slice);
     let sweep = Sweep {
         trials: list("trials"),
@@ -42,7 +44,6 @@ pub fn write_sweep(folder: &Path, results: &Value, logarithmic: &[&str]) -> Resu
             .iter()
             .filter_map(|rung| rung["epochs"].as_f64())
             .collect(),
-        logarithmic,
     };
     let first = sweep.trials.first().and_then(Value::as_object);
     let names: Vec<&str> = first
@@ -62,7 +63,9 @@ pub fn write_sweep(folder: &Path, results: &Value, logarithmic: &[&str]) -> Resu
     };
     let css = concat!(include_str!("page/page.css"), ".wide svg{max-width:none}");
     let page = render(include_str!("sweep.html"), css, &[], data)?;
-    atomic::write(&folder.join("page.html"), page.as_bytes())
+    let path = folder.join("page.html");
+    atomic::write(&path, page.as_bytes())?;
+    Ok(path)
 }
 
 /// The epochs of a trial.
@@ -86,14 +89,16 @@ fn cell(value: &Value) -> String {
     }
 }
 
+/// The smallest and the greatest value.
+fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let beyond = |(low, high): (f64, f64), value| (low.min(value), high.max(value));
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), beyond)
+}
+
 impl Sweep<'_> {
     /// The hyper-parameters and the score of each trial.
     fn parallel(&self, names: &[&str]) -> String {
-        let scores = || self.trials.iter().filter_map(|trial| trial["score"].as_f64());
-        let (low, high) = (
-            scores().fold(f64::INFINITY, f64::min),
-            scores().fold(f64::NEG_INFINITY, f64::max),
-        );
+        let (low, high) = ends(self.trials.iter().filter_map(|trial| trial["score"].as_f64()));
         let goodness = |score: f64| 0.15 + 0.85 * (score - low) / (high - low).max(f64::MIN_POSITIVE);
         let item = |trial: &Value| {
             let values = names.iter().map(|name| format!("{name} {}", cell(&trial[name])));
@@ -119,10 +124,12 @@ impl Sweep<'_> {
         let values = || self.trials.iter().map(|trial| &trial[name]);
         let mut axis = Coordinate {
             name: name.to_owned(),
-            log: self.logarithmic.contains(&name),
             values: values().map(Value::as_f64).collect(),
-            words: Vec::new(),
+            ..Coordinate::default()
         };
+        let (low, high) = ends(axis.values.iter().copied().flatten());
+        // Values that differ by powers of ten; the plot of the curves has a linear score.
+        axis.log = name != "score" && low > 0.0 && high > 20.0 * low;
         if axis.values.iter().all(Option::is_none) {
             let words: BTreeSet<String> = values().filter(|value| !value.is_null()).map(cell).collect();
             axis.words = words.into_iter().collect();

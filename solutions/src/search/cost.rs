@@ -42,19 +42,8 @@ pub fn cost(rungs: &[Rung], seconds: f64, devices: usize, watts: f64) -> Cost {
 /// The greatest number of trials whose rungs take at most `hours` device hours; 0 if not even one trial fits. An epoch takes
 /// `seconds`, above 0, and a trial occupies `devices`.
 pub fn trials_within(hours: f64, of: &Halving, seconds: f64, devices: usize) -> usize {
-    let fits = |trials| {
-        let rungs = rungs(trials, of.fewest, of.most, of.eta);
-        cost(&rungs, seconds, devices, 0.0).device_hours <= hours
-    };
-    // The first rung alone of more trials takes too long. The cost grows with the trials, so bisection finds the limit.
-    let first_rung = of.fewest as f64 * seconds * devices as f64 / 3600.0;
-    let (mut fitting, mut too_many) = (0, ((hours / first_rung) as usize).saturating_add(2));
-    while too_many - fitting > 1 {
-        let middle = fitting + (too_many - fitting) / 2;
-        match fits(middle) {
-            true => fitting = middle,
-            false => too_many = middle,
-        }
-    }
-    fitting
+    let rungs = |trials| rungs(trials, of.fewest, of.most, of.eta);
+    let fits = |&trials: &usize| cost(&rungs(trials), seconds, devices, 0.0).device_hours <= hours;
+    // The cost grows with the trials.
+    (1..).take_while(fits).count()
 }

@@ -32,7 +32,7 @@ pub fn corrected_estimate(correct: &[Vec<bool>], draws: usize, random: &mut Phil
         last_first.max_by_key(|&trial| hits(trial, clouds)).unwrap_or(0)
     };
     let accuracy = |trial, clouds: &[usize]| hits(trial, clouds) as f64 / clouds.len() as f64;
-    let (mut sum, mut count) = (0.0, 0);
+    let (mut sum, mut count) = (0.0, 0.0);
     for _ in 0..draws {
         let drawn: Vec<usize> = all.iter().map(|_| random.below(n)).collect();
         let mut is_drawn = vec![false; n];
@@ -40,15 +40,12 @@ pub fn corrected_estimate(correct: &[Vec<bool>], draws: usize, random: &mut Phil
         let left_out: Vec<usize> = all.iter().copied().filter(|&i| !is_drawn[i]).collect();
         if !left_out.is_empty() {
             sum += accuracy(best_on(&drawn), &left_out);
-            count += 1;
+            count += 1.0;
         }
     }
     let best = best_on(&all);
     let apparent = accuracy(best, &all);
-    let corrected = match count {
-        0 => apparent,
-        _ => sum / f64::from(count),
-    };
+    let corrected = if count > 0.0 { sum / count } else { apparent };
     Estimate {
         best,
         apparent,

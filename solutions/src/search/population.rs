@@ -43,28 +43,22 @@ pub fn exploit_and_explore(
     ranked.sort_by(|&a, &b| best_first(members[a].score, members[b].score));
     let k = (share * members.len() as f64) as usize;
     let (best, worst) = (&ranked[..k], &ranked[members.len() - k..]);
-    let heir = |(i, member): (usize, &Member)| {
-        if !worst.contains(&i) {
-            let values = member.values.clone();
-            return Heir { from: i, values };
+    let heir = |i: usize| {
+        let is_worst = worst.contains(&i);
+        let from = if is_worst { best[random.below(k)] } else { i };
+        let mut values = members[from].values.clone();
+        if is_worst {
+            values.iter_mut().for_each(|value| explore(value, space, random));
         }
-        let from = best[random.below(k)];
-        let values = explored(&members[from].values, space, random);
         Heir { from, values }
     };
-    members.iter().enumerate().map(heir).collect()
+    (0..members.len()).map(heir).collect()
 }
 
-fn explored(values: &[(String, Value)], space: &[Parameter], random: &mut Philox) -> Vec<(String, Value)> {
-    let mut explore = |(name, value): &(String, Value)| {
-        let range = space.iter().find(|p| p.name == *name).map(|p| &p.range);
-        let value = match (value, range) {
-            (Value::Number(number), Some(&(Range::Log { low, high } | Range::Uniform { low, high }))) => {
-                Value::Number((number * FACTORS[random.below(2)]).clamp(low, high))
-            }
-            _ => value.clone(),
-        };
-        (name.clone(), value)
-    };
-    values.iter().map(&mut explore).collect()
+fn explore((name, value): &mut (String, Value), space: &[Parameter], random: &mut Philox) {
+    let range = space.iter().find(|p| p.name == *name).map(|p| &p.range);
+    let bounded = (value, range);
+    if let (Value::Number(number), Some(Range::Log { low, high } | Range::Uniform { low, high })) = bounded {
+        *number = (*number * FACTORS[random.below(2)]).clamp(*low, *high);
+    }
 }

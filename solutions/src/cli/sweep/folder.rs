@@ -4,7 +4,7 @@
 //! space.toml         the file of the sweep
 //! journal.jsonl      one line per claim and per score
 //! trials/0007        the run of a trial, as `canopy train` writes it
-//! workers/1.log      what a local worker printed
+//! workers.log        what the local workers printed
 //! page.html          the page of the sweep
 //! ```
 //!
@@ -24,7 +24,7 @@ use super::{
     space::Sweep,
     state::{Entry, State},
 };
-use crate::train::{Config, RunFolder, checkpoint};
+use crate::train::{Config, RunFolder};
 
 /// What a worker does next. It alone may write to the run that it gets.
 pub enum Next {
@@ -44,25 +44,24 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder, or opens that of the same sweep.
+    /// Opens the folder of a sweep; creates it if it is `new`.
     ///
     /// # Errors
-    /// Names the folder if it cannot be created, or if it belongs to a sweep with another file.
-    pub fn open(path: &Path, space: &Path) -> Result<Self> {
-        let workers = path.join("workers");
-        fs::create_dir_all(&workers).with_context(|| format!("{} cannot be created", workers.display()))?;
+    /// Names the folder if it cannot be created, or if it belongs to no sweep or to one with another file.
+    pub fn open(path: &Path, space: &Path, new: bool) -> Result<Self> {
         let (own, text) = (path.join("space.toml"), fs::read(space)?);
-        if !own.exists() {
+        if new && !own.exists() {
+            fs::create_dir_all(path).with_context(|| format!("{} cannot be created", path.display()))?;
             atomic::write(&own, &text)?;
         }
+        let found = fs::read(&own).with_context(|| format!("{} has no sweep", path.display()))?;
         ensure!(
-            fs::read(&own)? == text,
+            found == text,
             "{} differs from {}, the file of the sweep in this folder: choose another folder with --out",
             space.display(),
             own.display()
         );
-        let path = path.to_owned();
-        Ok(Self { path })
+        Ok(Self { path: path.into() })
     }
 
     /// The run folder of a trial.
@@ -71,7 +70,10 @@ impl Folder {
     }
 
     /// The journal, locked until it is closed, and what it says.
-    fn journal(&self, sweep: &Sweep) -> Result<(File, State)> {
+    ///
+    /// # Errors
+    /// Names the journal if it cannot be read.
+    pub fn journal(&self, sweep: &Sweep) -> Result<(File, State)> {
         let path = self.path.join("journal.jsonl");
         let (mut options, mut text) = (OpenOptions::new(), String::new());
         let file = options.create(true).append(true).read(true).open(&path);
@@ -84,14 +86,6 @@ impl Folder {
         // A line that a kill truncated is not an entry.
         let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         Ok((file, State::new(sweep, entries)))
-    }
-
-    /// What the journal says now.
-    ///
-    /// # Errors
-    /// Names the journal if it cannot be read.
-    pub fn state(&self, sweep: &Sweep) -> Result<State> {
-        Ok(self.journal(sweep)?.1)
     }
 
     /// Adds an entry to the journal.
@@ -115,7 +109,7 @@ impl Folder {
                 continue;
             };
             if new == Some((trial, rung)) {
-                self.inherit(sweep, &state, rung)?;
+                self.inherit(&state, rung)?;
                 let result = None;
                 let claim = Entry { trial, rung, result };
                 append(&mut journal, &claim)?;
@@ -125,35 +119,28 @@ impl Folder {
             let config = sweep.config(&state.values[trial])?;
             return Ok(Next::Train(trial, rung, config, run));
         }
-        let untested = state
-            .best()
-            .filter(|&best| !self.trial(best).join("report.html").exists());
-        match untested {
-            _ if new.is_some() || !state.open.is_empty() => Ok(Next::Wait),
-            None => Ok(Next::Done),
-            Some(best) => match RunFolder::claim(&self.trial(best))? {
-                Some(run) => Ok(Next::Test(best, sweep.config(&state.values[best])?, run)),
-                None => Ok(Next::Wait),
-            },
+        if new.is_some() || !state.open.is_empty() {
+            return Ok(Next::Wait);
         }
+        let is_untested = |best: &usize| !self.trial(*best).join("report.html").exists();
+        let Some(best) = state.best().filter(is_untested) else {
+            return Ok(Next::Done);
+        };
+        let config = sweep.config(&state.values[best])?;
+        let run = RunFolder::claim(&self.trial(best))?;
+        Ok(run.map_or(Next::Wait, |run| Next::Test(best, config, run)))
     }
 
     /// Before the first claim of a generation: each member of a population that continues with the weights of a better one gets
     /// a copy of its checkpoints. If a kill interrupts this, it is repeated, and nobody trains before.
-    fn inherit(&self, sweep: &Sweep, state: &State, generation: usize) -> Result<()> {
+    fn inherit(&self, state: &State, generation: usize) -> Result<()> {
         let is_first = generation > 0 && state.rungs[generation - 1].iter().all(|member| !member.promoted);
         let heirs = state.parents.iter().enumerate();
         for (trial, &parent) in heirs.filter(|(trial, parent)| is_first && trial != *parent) {
             let (from, to) = (self.trial(parent), self.trial(trial));
-            let config = sweep.config(&state.values[trial])?;
             for file in [RunFolder::LAST, RunFolder::BEST] {
-                let mut saved = checkpoint::load(&from.join(file))?;
-                saved.progress.config = config.clone();
-                saved.progress.seconds = state.trials[trial].as_ref().map_or(0.0, |(_, own)| own.seconds);
-                let (model, optimizer) = (Vec::from_iter(saved.model), Vec::from_iter(saved.optimizer));
-                checkpoint::save(&to.join(file), &saved.progress, &model, &optimizer)?;
+                atomic::write(&to.join(file), &fs::read(from.join(file))?)?;
             }
-            RunFolder::of_another(&to).write(RunFolder::CONFIG, &toml::to_string_pretty(&config)?)?;
         }
         Ok(())
     }
@@ -162,8 +149,7 @@ impl Folder {
 fn append(journal: &mut File, entry: &Entry) -> Result<()> {
     // It begins a line, because a kill may have truncated the entry before it.
     let line = format!("\n{}", serde_json::to_string(entry)?);
-    let written = journal
-        .write_all(line.as_bytes())
-        .and_then(|()| journal.sync_data());
-    written.context("the journal of the sweep cannot be appended to")
+    let written = journal.write_all(line.as_bytes());
+    let synced = written.and_then(|()| journal.sync_data());
+    synced.context("the journal of the sweep cannot be appended to")
 }

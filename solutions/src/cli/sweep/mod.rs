@@ -9,7 +9,7 @@ mod worker;
 
 use std::{
     env,
-    fs::{self, OpenOptions},
+    fs::{self, File},
     io,
     path::{Path, PathBuf},
     process::{Child, Command, ExitCode, Stdio},
@@ -18,16 +18,17 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use anyhow::{Context, Result, ensure};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{
     options::{at_least, number},
     stop,
     table::{show, text},
 };
-use crate::{report, search::Range};
+use crate::report;
 use folder::Folder;
+use results::results;
 use space::Sweep;
 
 /// Options of `canopy sweep`.
@@ -36,11 +37,11 @@ use space::Sweep;
 Examples:
   canopy sweep --example > space.toml        a file with comments, to be changed
   canopy sweep space.toml --workers 2        two processes; the same command continues a sweep that was stopped
-  canopy sweep space.toml --page             where is it? writes DIR/page.html and trains nothing
   srun canopy sweep space.toml --worker      a worker in a task of a Slurm array
 
-Every trial is a run in DIR/trials. Workers share DIR, which needs file locks. The best trial is scored on the test set
-once, at the end.")]
+Every trial is a run in DIR/trials. Workers share DIR, which needs file locks. A score is the balanced accuracy on the
+validation set (of a number, minus the CRPS) at the best epoch so far, in a population at the last. The best trial is
+scored on the test set once, at the end.")]
 pub struct Args {
     /// TOML file with the method, the settings of all trials, and the space of the others
     #[arg(value_name = "SPACE.toml", required_unless_present = "example")]
@@ -60,7 +61,7 @@ pub struct Args {
     /// Only write DIR/page.html and print the results so far
     #[arg(long, conflicts_with_all = ["worker", "workers"])]
     page: bool,
-    /// Power of a device, for the energy if no GPU reports its own
+    /// Power of a device, from which the energy is estimated
     #[arg(long, value_name = "W", value_parser = number(0.0, 1e6))]
     watts: Option<f64>,
     /// Print the results as JSON on standard output
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let sweep = Sweep::open(space)?;
     let name = space.file_stem().unwrap_or(space.as_os_str());
     let out = args.out.clone().unwrap_or_else(|| Path::new("runs").join(name));
-    let folder = Folder::open(&out, space)?;
+    let folder = Folder::open(&out, space, !args.page)?;
     let stop = stop::flag()?;
     if args.tied {
         let stop = stop.clone();
@@ -95,15 +96,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         (false, true) => worker::work(&sweep, &folder, &stop)?,
         (false, false) => lead(args, &sweep, &folder, &stop)?,
     };
-    let state = folder.state(&sweep)?;
-    let results = results::results(&sweep, &folder, &state, args.watts)?;
-    let logarithmic = sweep
-        .parameters
-        .iter()
-        .filter(|p| matches!(p.range, Range::Log { .. }));
-    let logarithmic: Vec<&str> = logarithmic.map(|parameter| &*parameter.name).collect();
-    report::write_sweep(&folder.path, &results, &logarithmic)?;
+    let results = results(&sweep, &folder, args.watts, usize::MAX)?;
+    let page = report::write_sweep(&folder.path, &results)?;
     show(&results, args.json)?;
+    note!("page: {}", page.display());
     if is_done {
         return Ok(ExitCode::SUCCESS);
     }
@@ -111,15 +107,16 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(stop::code()))
 }
 
-/// Starts a local worker with its log. It stops when its standard input is closed, which also happens if this process dies.
-fn start(args: &Args, log: &Path, folder: &Folder) -> Result<Child> {
-    let file = OpenOptions::new().create(true).append(true).open(log);
-    let file = file.with_context(|| format!("{} cannot be appended to", log.display()))?;
+/// Starts a local worker. It stops when its standard input is closed, which also happens if this process dies.
+fn start(args: &Args, log: &File, folder: &Folder) -> Result<Child> {
     let threads = (rayon::current_num_threads() / args.workers).max(1).to_string();
     let mut command = Command::new(env::current_exe()?);
     command.args(["--threads", &threads, "sweep", "--worker", "--tied", "--out"]);
     command.arg(&folder.path).arg(folder.path.join("space.toml"));
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(file);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(log.try_clone()?);
     command.spawn().context("a worker does not start")
 }
 
@@ -128,44 +125,41 @@ const ROWS: usize = 12;
 
 /// Starts local workers and shows what they do until they exit. Returns whether the sweep is done; otherwise it was stopped.
 fn lead(args: &Args, sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
-    let mut workers = Vec::new();
-    for n in 1..=args.workers {
-        let log = folder.path.join(format!("workers/{n}.log"));
-        workers.push((start(args, &log, folder)?, log));
-    }
+    let log = folder.path.join("workers.log");
+    let file = File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
+    let workers = (0..args.workers).map(|_| start(args, &file, folder));
+    let mut workers: Vec<Child> = workers.collect::<Result<_>>()?;
     let bar = ProgressBar::new_spinner().with_style(ProgressStyle::with_template("{msg}")?);
-    let (mut is_done, mut failed) = (false, None);
+    let mut is_done = false;
     while !workers.is_empty() {
         thread::sleep(Duration::from_millis(200));
-        if stop.load(Ordering::Relaxed) {
-            workers
-                .iter_mut()
-                .for_each(|(worker, _)| drop(worker.stdin.take()));
+        let is_stopped = stop.load(Ordering::Relaxed);
+        if is_stopped {
+            // Nothing is drawn over the message that it stops.
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+            workers.iter_mut().for_each(|worker| worker.stdin = None);
         }
-        workers.retain_mut(|(worker, log)| {
+        workers.retain_mut(|worker| {
             let Ok(Some(status)) = worker.try_wait() else {
                 return true;
             };
-            // A worker that succeeds found nothing left to do, also if another one failed.
-            match status.success() {
-                true => is_done = true,
-                false => failed = Some(log.clone()),
+            // A worker that succeeds found nothing left to do, also if one failed.
+            is_done |= status.success();
+            if !status.success() && !is_stopped {
+                let text = fs::read_to_string(&log).unwrap_or_default();
+                let error = text.lines().rfind(|line| line.starts_with("error"));
+                let error = error.unwrap_or("it was killed");
+                bar.suspend(|| note!("a worker ended early: {error}; see {}", log.display()));
             }
             false
         });
-        let now = results::overview(sweep, folder, &folder.state(sweep)?, ROWS)?;
+        let now = results(sweep, folder, args.watts, ROWS)?;
         bar.set_message(text(&now)?);
     }
     bar.finish_and_clear();
-    match failed {
-        Some(log) if !is_done && !stop.load(Ordering::Relaxed) => {
-            let text = fs::read_to_string(&log).unwrap_or_default();
-            let last = text.lines().last().unwrap_or_default();
-            bail!(
-                "a worker ended early, and {} ends with: {last}; the same command continues the sweep",
-                log.display()
-            )
-        }
-        _ => Ok(is_done),
-    }
+    ensure!(
+        is_done || stop.load(Ordering::Relaxed),
+        "all workers ended early; the same command continues the sweep"
+    );
+    Ok(is_done)
 }

@@ -38,7 +38,9 @@ pub enum Method {
 pub struct Sweep {
     pub method: Method,
     trials: usize,
+    #[serde(default)]
     fewest: u64,
+    #[serde(default)]
     pub eta: u64,
     pub seed: u64,
     train: Table,
@@ -74,32 +76,39 @@ impl Sweep {
             self.base.validation > 0.0 || self.base.folds > 0,
             "[train] has validation = 0: expected a validation set, because it decides which trials are better"
         );
-        let (trials, fewest, eta) = (self.trials, self.fewest, self.eta);
         let epochs = self.base.epochs as u64;
+        if matches!(self.method, Method::Random | Method::Tpe) {
+            // A single rung, which promotes no trial.
+            (self.fewest, self.eta) = (epochs, 2);
+        }
+        let (trials, fewest, eta) = (self.trials, self.fewest, self.eta);
         ensure!(
             trials >= 1 && eta >= 2 && (1..=epochs).contains(&fewest),
-            "trials is {trials}, eta is {eta}, fewest is {fewest} and epochs is {epochs}: expected trials of at least 1, eta of \
-             at least 2, and fewest from 1 to epochs"
+            "trials is {trials}, eta is {eta}, fewest is {fewest} and epochs is {epochs} (0: missing): expected trials of at \
+             least 1, eta of at least 2, and fewest from 1 to epochs"
         );
         self.rungs = match self.method {
-            Method::Random | Method::Tpe => rungs(trials, epochs, epochs, eta),
-            Method::Halving | Method::Asha => rungs(trials, fewest, epochs, eta),
             Method::Population => {
                 let ends = (fewest..epochs).step_by(fewest as usize).chain([epochs]);
                 ends.map(|epochs| Rung { epochs, trials }).collect()
             }
+            _ => rungs(trials, fewest, epochs, eta),
         };
         ensure!(
             self.rungs.iter().any(|rung| rung.epochs == epochs),
             "trials is {trials}: with fewest = {fewest} and eta = {eta} no trial is left to train all {epochs} epochs; \
              expected more trials, a larger fewest or a smaller eta"
         );
+        ensure!(
+            !self.space.is_empty(),
+            "[space] is empty: expected a setting to search"
+        );
         let mut space: Vec<_> = self.space.iter().collect();
         // In the order of the file.
         space.sort_by_key(|(name, _)| name.span().start);
         for (name, entry) in space {
             let named = || format!("[space] has {} = {entry}", name.as_ref());
-            let parameter = parameter(name.as_ref(), entry.clone(), &self.parameters);
+            let parameter = parameter(&self, name.as_ref(), entry.clone());
             self.parameters.push(parameter.with_context(named)?);
         }
         // Wrong settings are found now, and not when the trial is reached.
@@ -135,17 +144,17 @@ impl Sweep {
     }
 }
 
-fn parameter(name: &str, mut entry: toml::Value, earlier: &[Parameter]) -> Result<Parameter> {
+/// An entry of `[space]`; the sweep has the parameters before it.
+fn parameter(sweep: &Sweep, name: &str, mut entry: toml::Value) -> Result<Parameter> {
     ensure!(
-        !SHARED.split(' ').any(|shared| shared == name),
-        "expected a setting that may differ between trials, which these may not: {SHARED}"
+        !sweep.train.contains_key(name) && !SHARED.split(' ').any(|shared| shared == name),
+        "expected a setting that is not in [train] and that may differ between trials, unlike {SHARED}"
     );
     let condition = entry.as_table_mut().and_then(|table| table.remove("if"));
     let conditions: BTreeMap<String, Value> = condition.map_or(Ok(BTreeMap::new()), toml::Value::try_into)?;
     let may_hold = |(of, value): (&String, &Value)| {
-        let is_it =
-            |p: &Parameter| p.name == *of && matches!(&p.range, Range::Choice(all) if all.contains(value));
-        earlier.iter().any(is_it)
+        let lists = |p: &Parameter| matches!(&p.range, Range::Choice(all) if all.contains(value));
+        sweep.parameters.iter().any(|p| p.name == *of && lists(p))
     };
     ensure!(
         conditions.len() <= 1 && conditions.iter().all(may_hold),

@@ -7,7 +7,7 @@ use super::{
     space::{Method, Sweep},
     tpe::suggest,
 };
-use crate::search::{Heir, Member, Scored, Value, exploit_and_explore, promotion};
+use crate::search::{Member, Scored, Value, exploit_and_explore, promotion};
 
 /// An entry of the journal.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct Entry {
 pub struct Completed {
     /// The best score on the validation set so far, in a population the last one; higher is better. `None` if training diverged.
     pub score: Option<f64>,
-    /// Wall time of the trial so far, seconds.
+    /// Wall time of the trial's epochs so far, seconds.
     pub seconds: f64,
     /// Energy of the GPUs that the trial's worker saw, in its training so far; `None` if none reports its power.
     pub kilowatt_hours: Option<f64>,
@@ -32,11 +32,12 @@ pub struct Completed {
 }
 
 /// What the journal says.
+#[derive(Default)]
 pub struct State {
     /// The trials that completed each rung, in this order.
     pub rungs: Vec<Vec<Scored>>,
-    /// The last rung that each started trial completed, and its result.
-    pub trials: Vec<Option<(usize, Completed)>>,
+    /// The last result of each started trial.
+    pub trials: Vec<Option<Completed>>,
     /// Trial and rung of the claims without a result.
     pub open: Vec<(usize, usize)>,
     /// The hyper-parameters of every trial; of a member of a population, in the current generation.
@@ -51,10 +52,8 @@ impl State {
         let trials = 0..sweep.rungs[0].trials;
         let mut state = Self {
             rungs: vec![Vec::new(); sweep.rungs.len()],
-            trials: Vec::new(),
-            open: Vec::new(),
             values: trials.map(|trial| sweep.draw(trial)).collect(),
-            parents: Vec::new(),
+            ..Self::default()
         };
         entries.for_each(|entry| state.add(sweep, entry));
         state
@@ -66,14 +65,11 @@ impl State {
         let Some(completed) = result else {
             self.open.push((trial, rung));
             if sweep.method == Method::Tpe {
-                let completed = self.rungs[0].iter();
-                let completed = completed.map(|scored| (&*self.values[scored.trial], scored.score));
-                let completed: Vec<_> = completed.collect();
-                self.values[trial] = suggest(sweep, trial, &completed);
+                self.values[trial] = suggest(sweep, self, trial);
             }
-            let below = rung.checked_sub(1).map(|below| &mut self.rungs[below]);
-            let scored = below.and_then(|rung| rung.iter_mut().find(|scored| scored.trial == trial));
-            return scored.into_iter().for_each(|scored| scored.promoted = true);
+            let below = self.rungs[..rung].last_mut().into_iter().flatten();
+            let promoted = below.filter(|scored| scored.trial == trial);
+            return promoted.for_each(|scored| scored.promoted = true);
         };
         self.open.retain(|open| *open != (trial, rung));
         let score = completed.score.unwrap_or(f64::NAN);
@@ -82,7 +78,7 @@ impl State {
             score,
             promoted: false,
         });
-        self.trials[trial] = Some((rung, completed));
+        self.trials[trial] = Some(completed);
         let is_complete = self.rungs[rung].len() == sweep.rungs[rung].trials;
         if sweep.method == Method::Population && is_complete && rung + 1 < sweep.rungs.len() {
             self.next_generation(sweep, rung as u64);
@@ -100,14 +96,11 @@ impl State {
         let mut random = Philox::new(sweep.seed, u64::MAX - generation);
         let heirs = exploit_and_explore(&members, &sweep.parameters, 1.0 / sweep.eta as f64, &mut random);
         self.parents = (0..members.len()).collect();
-        // If nearly all diverged, there is nothing to copy.
-        let with_weights = |heir: &Heir| !members[heir.from].score.is_nan();
-        for (trial, heir) in heirs
-            .into_iter()
-            .enumerate()
-            .filter(|(_, heir)| with_weights(heir))
-        {
-            (self.parents[trial], self.values[trial]) = (heir.from, heir.values);
+        for (trial, heir) in heirs.into_iter().enumerate() {
+            // If nearly all diverged, there is nothing to copy.
+            if !members[heir.from].score.is_nan() {
+                (self.parents[trial], self.values[trial]) = (heir.from, heir.values);
+            }
         }
     }
 
@@ -132,7 +125,7 @@ impl State {
 
     /// The last score of a trial that was started; `None` if it has none yet, or if it diverged.
     pub fn score(&self, trial: usize) -> Option<f64> {
-        self.trials[trial].as_ref()?.1.score
+        self.trials[trial].as_ref()?.score
     }
 
     /// The trials that were started, the one with the best score first; of equals, the one that was started first.
@@ -145,7 +138,7 @@ impl State {
 
     /// The trial with the best score.
     pub fn best(&self) -> Option<usize> {
-        let first = self.ranked().first().copied();
-        first.filter(|&trial| self.score(trial).is_some())
+        let mut ranked = self.ranked().into_iter();
+        ranked.find(|&trial| self.score(trial).is_some())
     }
 }

@@ -64,12 +64,12 @@ pub fn work(sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
 /// The run of a trial: from its checkpoint, or new.
 fn open(config: Config, run: RunFolder) -> Result<Trainer> {
     let (chosen, data, split) = inputs(&config, None)?;
+    run.write(RunFolder::CONFIG, &toml::to_string_pretty(&config)?)?;
     if !run.last().exists() {
-        run.write(RunFolder::CONFIG, &toml::to_string_pretty(&config)?)?;
         return Trainer::new(config, data, split, chosen, run);
     }
     let mut saved = checkpoint::load(&run.last())?;
-    // Its JSON may have rounded a drawn number.
+    // Its JSON may have rounded a drawn number, and a member of a population may have copied it.
     saved.progress.config = config;
     Trainer::resume(saved, data, split, chosen, run)
 }
@@ -95,7 +95,8 @@ fn train(sweep: &Sweep, trainer: &mut Trainer, stop: &AtomicBool) -> Result<Opti
         Err(error) if format!("{error:#}").contains(DIVERGED) => note!("{error:#}"),
         Err(error) => return Err(error),
     }
-    result.seconds = trainer.progress.seconds;
+    // Those of its own epochs, also in a population.
+    result.seconds = trainer.rows.iter().map(|row| row.seconds).sum();
     // A CPU does not report its power, and a GPU that only waits is not part of the trial.
     let is_on_gpu = trainer.device.device.is_cuda();
     result.kilowatt_hours = kilowatt_hours(&log)?.filter(|_| is_on_gpu);
