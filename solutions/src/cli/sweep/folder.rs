@@ -137,9 +137,11 @@ impl Folder {
         let is_first = generation > 0 && state.rungs[generation - 1].iter().all(|member| !member.promoted);
         let heirs = state.parents.iter().enumerate();
         for (trial, &parent) in heirs.filter(|(trial, parent)| is_first && trial != *parent) {
-            let (from, to) = (self.trial(parent), self.trial(trial));
             for file in [RunFolder::LAST, RunFolder::BEST] {
-                atomic::write(&to.join(file), &fs::read(from.join(file))?)?;
+                let saved = self.trial(parent).join(file);
+                let bytes =
+                    fs::read(&saved).with_context(|| format!("{} cannot be read", saved.display()))?;
+                atomic::write(&self.trial(trial).join(file), &bytes)?;
             }
         }
         Ok(())

@@ -113,10 +113,8 @@ fn start(args: &Args, log: &File, folder: &Folder) -> Result<Child> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["--threads", &threads, "sweep", "--worker", "--tied", "--out"]);
     command.arg(&folder.path).arg(folder.path.join("space.toml"));
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(log.try_clone()?);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    command.stderr(log.try_clone()?);
     command.spawn().context("a worker does not start")
 }
 
