@@ -24,7 +24,7 @@ use super::{
     space::Sweep,
     state::{Entry, State},
 };
-use crate::train::{Config, RunFolder};
+use crate::train::{Config, RunFolder, checkpoint};
 
 /// What a worker does next. It alone may write to the run that it gets.
 pub enum Next {
@@ -109,7 +109,7 @@ impl Folder {
                 continue;
             };
             if new == Some((trial, rung)) {
-                self.inherit(&state, rung)?;
+                self.inherit(sweep, &state, rung)?;
                 let result = None;
                 let claim = Entry { trial, rung, result };
                 append(&mut journal, &claim)?;
@@ -133,15 +133,16 @@ impl Folder {
 
     /// Before the first claim of a generation: each member of a population that continues with the weights of a better one gets
     /// a copy of its checkpoints. If a kill interrupts this, it is repeated, and nobody trains before.
-    fn inherit(&self, state: &State, generation: usize) -> Result<()> {
+    fn inherit(&self, sweep: &Sweep, state: &State, generation: usize) -> Result<()> {
         let is_first = generation > 0 && state.rungs[generation - 1].iter().all(|member| !member.promoted);
         let heirs = state.parents.iter().enumerate();
         for (trial, &parent) in heirs.filter(|(trial, parent)| is_first && trial != *parent) {
+            let config = sweep.config(&state.values[trial])?;
             for file in [RunFolder::LAST, RunFolder::BEST] {
-                let saved = self.trial(parent).join(file);
-                let bytes =
-                    fs::read(&saved).with_context(|| format!("{} cannot be read", saved.display()))?;
-                atomic::write(&self.trial(trial).join(file), &bytes)?;
+                let mut saved = checkpoint::load(&self.trial(parent).join(file))?;
+                saved.progress.config = config.clone();
+                let (model, optimizer) = (Vec::from_iter(saved.model), Vec::from_iter(saved.optimizer));
+                checkpoint::save(&self.trial(trial).join(file), &saved.progress, &model, &optimizer)?;
             }
         }
         Ok(())

@@ -37,7 +37,6 @@ use space::Sweep;
 Examples:
   canopy sweep --example > space.toml        a file with comments, to be changed
   canopy sweep space.toml --workers 2        two processes; the same command continues a sweep that was stopped
-  srun canopy sweep space.toml --worker      a worker in a task of a Slurm array
 
 Every trial is a run in DIR/trials. Workers share DIR, which needs file locks. A score is the balanced accuracy on the
 validation set (of a number, minus the CRPS) at the best epoch so far, in a population at the last. The best trial is
@@ -52,7 +51,7 @@ pub struct Args {
     /// Train with N processes on this machine, which share its cores
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least(1))]
     workers: usize,
-    /// Be one of several workers of the sweep, which share DIR
+    /// Be one of several workers that share DIR, such as the tasks of a Slurm array
     #[arg(long, conflicts_with = "workers")]
     worker: bool,
     /// With --worker: stop when standard input is closed

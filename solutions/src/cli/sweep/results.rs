@@ -9,9 +9,6 @@ use serde_json::{Value, json};
 use super::{folder::Folder, space::Sweep, state::State};
 use crate::search::{Parameter, Scored, corrected_estimate, cost};
 
-/// Draws of the corrected estimate.
-const DRAWS: usize = 1000;
-
 /// The results of a sweep so far, with its first `most` trials, the best ones first. The estimated energy is that of `watts` in
 /// the device hours.
 ///
@@ -46,7 +43,7 @@ pub fn results(sweep: &Sweep, folder: &Folder, watts: Option<f64>, most: usize) 
         results["best"] = json!({"trial": trial, "folder": path});
         let correct = completed().map(|result| result.correct.bytes().map(|c| c == b'1').collect());
         let correct: Vec<Vec<bool>> = correct.filter(|correct: &Vec<_>| !correct.is_empty()).collect();
-        let estimate = corrected_estimate(&correct, DRAWS, &mut Philox::new(0, 0));
+        let estimate = corrected_estimate(&correct, 1000, &mut Philox::new(0, 0));
         // null if the trials predict a number.
         results["apparent_accuracy"] = estimate.apparent.into();
         results["corrected_accuracy"] = estimate.corrected.into();

@@ -69,7 +69,7 @@ fn open(config: Config, run: RunFolder) -> Result<Trainer> {
         return Trainer::new(config, data, split, chosen, run);
     }
     let mut saved = checkpoint::load(&run.last())?;
-    // Its JSON may have rounded a drawn number, and a member of a population may have copied it.
+    // Its JSON may have rounded a drawn number.
     saved.progress.config = config;
     Trainer::resume(saved, data, split, chosen, run)
 }
