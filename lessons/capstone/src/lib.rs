@@ -6,11 +6,11 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, UNIX_EPOCH},
 };
 
 use anyhow::{Context, Result, ensure};
@@ -19,16 +19,11 @@ use canopy::{
     cli::grown,
     device,
     loader::OwnAugment,
-    train::{
-        Config, RunFolder, Target, Trainer, data, free_name,
-        species::Species,
-        task::{Part, Task},
-    },
+    train::{Config, RunFolder, Target, Trainer, data, free_name, summary},
 };
-use canopy_data::{Dataset, builtin, shard};
+use canopy_data::{Dataset, builtin, shard, split::Split};
 use clap::Parser;
 use grader::judge::Channel;
-use serde_json::json;
 
 /// As canopy's own: it keeps the pages of large tensors.
 #[global_allocator]
@@ -40,9 +35,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     name = "capstone",
     bin_name = "cargo run -p capstone --",
     max_term_width = 80,
-    after_help = "Examples:\n  cargo run -p capstone                     as in the race\n  \
-    cargo run -p capstone -- --minutes 1      with a smaller budget\n  \
-    cargo run -p capstone -- --seed 3 --json  on another practice site"
+    after_help = "Examples:\n  cargo run -p capstone                 as in the race\n  \
+    cargo run -p capstone -- --minutes 1  with a smaller budget\n  \
+    cargo run -p capstone -- --seed 3     on a different practice site"
 )]
 struct Options {
     /// Budget in minutes of CPU time, summed over all threads; on systems other than Linux, of wall-clock time
@@ -51,9 +46,6 @@ struct Options {
     /// Seed of the practice site; that of the race is secret
     #[arg(long, default_value_t = 2, value_name = "N")]
     seed: u64,
-    /// Print the score as JSON
-    #[arg(long)]
-    json: bool,
     /// Train on this folder for the grader, without a score
     #[arg(long, value_name = "DATA", hide = true)]
     race: Option<PathBuf>,
@@ -77,10 +69,9 @@ pub fn main(settings: fn() -> &'static str, augment: OwnAugment) -> ExitCode {
 /// replace it with weights that it brought along.
 fn race(settings: fn() -> &'static str, augment: OwnAugment, data: &Path) -> Result<()> {
     // Before any code of the student's.
-    let channel = Mutex::new(Channel::open()?.0);
+    let mut channel = Channel::open()?.0;
     let mut trainer = trainer(settings(), augment, &shard::open(data)?, Path::new("run"))?;
     trainer.on_best = Some(Box::new(move |model| {
-        let mut channel = channel.lock().unwrap_or_else(PoisonError::into_inner);
         channel.send("model", Some((STANDARD.encode(model), String::new())))
     }));
     trainer.run(&AtomicBool::new(false)).map(drop)
@@ -97,44 +88,51 @@ fn practise(settings: &str, augment: OwnAugment, options: &Options) -> Result<()
     let out = free_name(Path::new("runs"), "capstone");
     let mut trainer = trainer(settings, augment, &grown(&forest)?, &out)?;
     let (start, budget) = (cpu_seconds(), options.minutes * 60.0);
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopping = stop.clone();
-    thread::spawn(move || {
-        while cpu_seconds() - start < budget {
-            thread::sleep(Duration::from_millis(100));
-        }
-        stopping.store(true, Relaxed);
-    });
-    trainer.run(&stop)?;
+    trainer.run(&stopped(&trainer, start, budget))?;
     let cpu = cpu_seconds() - start;
     ensure!(
         trainer.folder.best().exists(),
         "no model was saved within the budget: lower `evaluate-every` or `epochs`"
     );
-    trainer.load_best()?;
+    // The practice site replaces the data, so that it is scored as a test set.
     let (config, species) = (&trainer.config, &trainer.data.species);
-    let site = site
-        .sampled(config.sample, config.points, config.seed)
-        .relabel(species)?;
-    let part = Part {
-        name: "practice site",
-        data: &site,
-        categories: None,
-        records: &(0..site.len()).collect::<Vec<_>>(),
-    };
-    let predictions = trainer.predict(&Species(species), &part, config.votes, &mut |_| Ok(()))?;
-    let scores = Species(species).scores(&part, &predictions);
-    let (epochs, of) = (trainer.progress.epoch, config.epochs);
-    if options.json {
-        println!(
-            "{:#}",
-            json!({"scores": scores, "epochs": epochs, "cpu_seconds": cpu, "run": out})
-        );
-    } else {
-        let out = out.display();
-        println!("{scores}\n{epochs} of {of} epochs, {cpu:.0} s of {budget:.0} s of CPU time · {out}");
-    }
+    let site = site.sampled(config.sample, config.points, config.seed);
+    trainer.data = site.relabel(species)?;
+    trainer.split = Split::default();
+    trainer.split.test = (0..trainer.data.len()).collect();
+    let scores = summary::finish(&mut trainer, "")?.evaluation;
+    let (epochs, of, out) = (trainer.progress.epoch, trainer.config.epochs, out.display());
+    println!("{}", scores.context("the practice site is empty")?);
+    println!("{epochs} of {of} epochs, {cpu:.0} s of {budget:.0} s of CPU time · {out}");
     Ok(())
+}
+
+/// Becomes true when the budget is used up. Warns after the first epoch if no model will be saved within the budget.
+fn stopped(trainer: &Trainer, start: f64, budget: f64) -> Arc<AtomicBool> {
+    let (stop, rows) = (Arc::new(AtomicBool::new(false)), trainer.folder.metrics());
+    let first = match trainer.split.validation.is_empty() {
+        true => trainer.config.epochs,
+        false => trainer.config.evaluate_every.min(trainer.config.epochs),
+    };
+    let (stopping, used) = (stop.clone(), move || cpu_seconds() - start);
+    thread::spawn(move || {
+        let pause = || thread::sleep(Duration::from_millis(100));
+        while used() < budget && !rows.exists() {
+            pause();
+        }
+        let epoch = used();
+        if epoch * first as f64 > budget {
+            eprintln!(
+                "warning: the first model is saved after epoch {first}, and one epoch used {epoch:.0} s of the budget of \
+                 {budget:.0} s: lower `evaluate-every` or `epochs`"
+            );
+        }
+        while used() < budget {
+            pause();
+        }
+        stopping.store(true, Relaxed);
+    });
+    stop
 }
 
 /// A run of the settings on `data`.
@@ -164,11 +162,9 @@ fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // User and system time are fields 14 and 15, in ticks of 1/100 s; the second field may contain spaces.
     let fields = text.rsplit(')').next().unwrap_or_default().split_whitespace();
-    let ticks: f64 = fields.skip(11).take(2).flat_map(str::parse::<f64>).sum();
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    if ticks > 0.0 {
-        ticks / 100.0
-    } else {
-        now().as_secs_f64()
+    let ticks = fields.skip(11).take(2).flat_map(str::parse::<f64>);
+    match text.is_empty() {
+        true => UNIX_EPOCH.elapsed().unwrap_or_default().as_secs_f64(),
+        false => ticks.sum::<f64>() / 100.0,
     }
 }

@@ -154,7 +154,8 @@ impl RunFolder {
         self.path.join(Self::BEST)
     }
 
-    fn metrics(&self) -> PathBuf {
+    /// `metrics.jsonl`; it does not exist before the first epoch ends.
+    pub fn metrics(&self) -> PathBuf {
         self.path.join("metrics.jsonl")
     }
 

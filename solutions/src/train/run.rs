@@ -265,7 +265,7 @@ impl Trainer {
             let _span = profile::span("save", Kind::Other);
             self.progress.best = Some((score.to_bits(), row.epoch));
             let bytes = self.write(&self.folder.best(), &[])?;
-            self.on_best.as_ref().map_or(Ok(()), |on_best| on_best(&bytes))?;
+            self.on_best.as_mut().map_or(Ok(()), |on_best| on_best(&bytes))?;
         }
         Ok(())
     }

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Receives the bytes of a checkpoint.
-pub type OnBest = Box<dyn Fn(&[u8]) -> Result<()> + Send + Sync>;
+pub type OnBest = Box<dyn FnMut(&[u8]) -> Result<()> + Send + Sync>;
 
 /// A training run: configuration, data, model, optimizer and progress.
 pub struct Trainer {

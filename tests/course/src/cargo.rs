@@ -26,20 +26,11 @@ pub fn command() -> Command {
 
 /// Builds the checks of a lesson and returns their program, or nothing if that fails; cargo then has printed why.
 pub fn checks(root: &Path, lesson: &str) -> Result<Option<PathBuf>> {
-    let (package, name) = (format!("lesson{lesson}"), format!("grade{lesson}"));
-    program(root, &["test", "--no-run", "-p", &package], &name)
-}
-
-/// The same for any program `name`, which cargo builds with `args`.
-pub fn program(root: &Path, args: &[&str], name: &str) -> Result<Option<PathBuf>> {
+    let name = format!("grade{lesson}");
     let output = command()
-        .args(args)
-        .args([
-            "--quiet",
-            "--message-format=json-render-diagnostics",
-            "--bin",
-            name,
-        ])
+        .args(["test", "--quiet", "--no-run", "--bin", &name])
+        .args(["-p", &format!("lesson{lesson}")])
+        .arg("--message-format=json-render-diagnostics")
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()
@@ -48,7 +39,7 @@ pub fn program(root: &Path, args: &[&str], name: &str) -> Result<Option<PathBuf>
     let program = |line: &str| {
         let built: Value = serde_json::from_str(line).ok()?;
         let program = built["executable"].as_str()?;
-        (built["target"]["name"] == name).then(|| PathBuf::from(program))
+        (built["target"]["name"] == *name).then(|| PathBuf::from(program))
     };
     Ok(text.lines().find_map(program).filter(|_| output.status.success()))
 }

@@ -1,9 +1,12 @@
 //! The board of a race: `board.json`, `board.html`, and a table.
 
-use std::{fs, path::Path};
+use std::{cmp::Ordering::Equal, fs, path::Path};
 
 use anyhow::{Context, Result};
-use grader::{race, tell::Ink};
+use grader::{
+    race::{self, Score},
+    tell::Ink,
+};
 use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 
@@ -21,28 +24,27 @@ pub struct Board {
 }
 
 /// The result of one submission.
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub struct Row {
     pub submission: String,
-    pub place: Option<usize>,
-    /// Balanced accuracy on the hidden site, and its 95 % interval.
-    pub score: Option<[f64; 3]>,
+    /// On the hidden site.
+    pub score: Option<Score>,
     /// How the training ended, or why there is no score.
     pub how: String,
 }
 
 impl Board {
     /// Gives each row with a score its place, and sorts the rows.
-    pub fn place(&mut self, scores: &[Option<race::Score>]) {
-        let known: Vec<race::Score> = scores.iter().flatten().cloned().collect();
-        let mut places = race::places(&known).into_iter();
-        for (row, score) in self.rows.iter_mut().zip(scores) {
-            row.place = score.as_ref().and_then(|_| places.next());
-            row.score = score.as_ref().map(race::Score::with_interval);
-        }
-        let score = |row: &Row| row.score.map_or(0.0, |[score, ..]| score);
-        self.rows.sort_by(|a, b| score(b).total_cmp(&score(a)));
-        self.rows.sort_by_key(|row| row.place.unwrap_or(usize::MAX));
+    pub fn place(&mut self) {
+        let scores = self.rows.iter_mut().flat_map(|row| &mut row.score);
+        race::place(&mut scores.collect::<Vec<_>>());
+        let key = |row: &Row| {
+            row.score
+                .as_ref()
+                .map_or((usize::MAX, 0.0), |s| (s.place, -s.value))
+        };
+        self.rows
+            .sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Equal));
     }
 
     pub fn load(file: &Path) -> Result<Self> {
@@ -51,13 +53,12 @@ impl Board {
         serde_json::from_str(&text).with_context(named)
     }
 
-    /// Writes the files into `out`, and returns the JSON.
-    pub fn write(&self, out: &Path) -> Result<String> {
+    /// Writes the files into `out`.
+    pub fn write(&self, out: &Path) -> Result<()> {
         let json = serde_json::to_string_pretty(self)? + "\n";
-        put(&out.join("board.json"), &json)?;
+        put(&out.join("board.json"), json)?;
         let page = render(include_str!("board.html"), context! { board => Serde(self) })?;
-        put(&out.join("board.html"), page)?;
-        Ok(json)
+        put(&out.join("board.html"), page)
     }
 
     /// The table, within 80 columns.
@@ -65,27 +66,56 @@ impl Board {
         let mut text = Ink::auto().bold("place  student                      score   95 % interval") + "\n";
         for row in &self.rows {
             let name = clean::padded(&row.submission, 26);
-            text += &match (row.place, row.score) {
-                (Some(place), Some([score, low, high])) => {
-                    format!("{place:>5}  {name}{score:>8.3}   {low:.3} to {high:.3}\n")
+            text += &match &row.score {
+                Some(Score {
+                    place,
+                    value,
+                    interval,
+                    ..
+                }) => {
+                    let [low, high] = interval;
+                    format!("{place:>5}  {name}{value:>8.3}   {low:.3} to {high:.3}\n")
                 }
-                _ => format!("    –  {name}  none   {}\n", clean::cut(&row.how, 38)),
+                None => format!("    –  {name}  none   {}\n", clean::cut(&row.how, 38)),
             };
         }
-        let Self {
-            minutes, trees, seed, ..
-        } = self;
+        let (seed, trees, minutes) = (self.seed, self.trees, self.minutes);
         text + &format!("\nseed {seed} · {trees} trees · {minutes} CPU minutes each\n")
     }
 
     /// What a certificate says of a submission.
     pub fn line(&self, submission: &str) -> Result<String> {
-        let mut rows = self.rows.iter().filter(|row| row.submission == submission);
-        let row = rows.find_map(|row| Some((row.place?, row.score?[0])));
-        let (place, score) = row.with_context(|| format!("the race has no score of {submission}"))?;
-        let all = self.rows.len();
+        let row = self.rows.iter().find(|row| row.submission == submission);
+        let score = row.and_then(|row| row.score.as_ref());
+        let score = score.with_context(|| format!("the race has no score of {submission}"))?;
+        let (place, all, value) = (score.place, self.rows.len(), score.value);
         Ok(format!(
-            "The budget race: place {place} of {all}, balanced accuracy {score:.3}"
+            "The budget race: place {place} of {all}, balanced accuracy {value:.3}"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second submission has no score.
+    const BOARD: &str = r#"{"minutes": 5.0, "trees": 280, "seed": 7, "rows": [
+        {"submission": "anna", "score": {"place": 1, "value": 0.9, "interval": [0.85, 0.95]}, "how": "done"},
+        {"submission": "ben", "score": null, "how": "<b>"}]}"#;
+
+    #[test]
+    fn a_board_that_was_written_is_read_again_for_certificates() {
+        let folder = tempfile::tempdir().unwrap();
+        let board: Board = serde_json::from_str(BOARD).unwrap();
+        board.write(folder.path()).unwrap();
+        let file = folder.path().join("board.json");
+        let board = Board::load(&file).unwrap();
+        let line = "The budget race: place 1 of 2, balanced accuracy 0.900";
+        assert_eq!(board.line("anna").unwrap(), line);
+        assert!(board.line("ben").is_err());
+        fs::write(&file, "{}").unwrap();
+        let error = Board::load(&file).err().unwrap().to_string();
+        assert!(error.contains("board.json is not the board of a race"), "{error}");
     }
 }

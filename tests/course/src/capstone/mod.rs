@@ -52,23 +52,17 @@ pub struct Options {
     /// Trees of the training forest
     #[arg(long, default_value_t = 840, value_name = "N")]
     pub forest: u64,
-    /// Print board.json
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Packs or scores.
 pub fn run(root: &Path, task: Task) -> Result<ExitCode> {
     let options = match task {
-        Task::Submit { out } => {
-            pack::pack(root, &out, &[CAPSTONE])?;
-            return Ok(ExitCode::SUCCESS);
-        }
+        Task::Submit { out } => return pack::pack(root, &out, &[CAPSTONE]).map(|()| ExitCode::SUCCESS),
         Task::Score(options) => options,
     };
     let board = grade::score(root, &options)?;
-    let json = board.write(&options.out)?;
-    print!("{}", if options.json { json } else { board.text() });
+    board.write(&options.out)?;
+    print!("{}\n{}\n", board.text(), options.out.join("board.html").display());
     let all = board.rows.iter().all(|row| row.score.is_some());
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

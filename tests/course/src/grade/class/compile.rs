@@ -56,15 +56,15 @@ type Built = (Value, PathBuf);
 
 impl Compiler {
     /// Builds the checks of `lessons`, without students' code, in the course's own target folder. The new folder
-    /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again. `kernels` says
-    /// whether a lesson has any.
-    pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str], kernels: bool) -> Result<Self> {
+    /// `libraries` gets a hard link to each library, because cargo replaces its own when the course is built again. It also
+    /// gets the `program`: `grid` for lessons with kernels, `canopy` for the race.
+    pub fn new(root: &Path, libraries: PathBuf, lessons: &[&str], program: Option<&str>) -> Result<Self> {
         let mut rustc = Command::new(env::var_os("RUSTC").unwrap_or("rustc".into()));
         let out = rustc.args(["--print", "sysroot"]).current_dir(root).output();
         let out = out.context("rustc could not be started")?;
         let errors = String::from_utf8_lossy(&out.stderr);
         ensure!(out.status.success(), "rustc --print sysroot: {errors}");
-        let built = build(root, &libraries, lessons, kernels)?;
+        let built = build(root, &libraries, lessons, program)?;
         let lesson = |number: &&str| Ok((number.to_string(), Lesson::new(root, number, &built)?));
         Ok(Self {
             sysroot: String::from_utf8_lossy(&out.stdout).trim().into(),
@@ -139,17 +139,14 @@ impl Compiler {
             };
             let ended = sandbox.run(&program, "", |_| {})?;
             let (how, message) = (ended.how(LIMITS.wall), clean::short(ended.errors.trim(), MESSAGE));
+            let failed = |message: &str| Ok(Err(format!("it does not compile:\n{message}")));
             let is_error = || ended.errors.lines().any(|line| line.starts_with("error"));
             match ended.code {
                 Some(0) => {}
-                Some(1 | 101) if is_error() => return Ok(Err(format!("it does not compile:\n{message}"))),
+                Some(1 | 101) if is_error() => return failed(&message),
                 // Something else than the compiler failed, which is not the student's mistake.
                 Some(..=128) => bail!("{}: {how}: {message}", program.command[0]),
-                _ => {
-                    return Ok(Err(format!(
-                        "it does not compile:\nthe compiler: {how}\n{message}"
-                    )));
-                }
+                _ => return failed(&format!("the compiler: {how}\n{message}")),
             }
         }
         Ok(match refused {
@@ -224,16 +221,15 @@ impl Lesson {
     }
 }
 
-/// Builds the checks of `lessons`, and links all libraries that they need into `libraries`; for kernels also the emulated grid.
-fn build(root: &Path, libraries: &Path, lessons: &[&str], kernels: bool) -> Result<Vec<Built>> {
+/// Builds the checks of `lessons` and `program`, and links all libraries that they need, and the program, into `libraries`.
+fn build(root: &Path, libraries: &Path, lessons: &[&str], program: Option<&str>) -> Result<Vec<Built>> {
+    let checks = lessons
+        .iter()
+        .map(|lesson| format!("{}-checks", paths::folder(lesson)));
+    let packages = checks.chain(program.map(str::to_owned));
     let out = crate::cargo::command()
         .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
-        .args(
-            lessons
-                .iter()
-                .map(|l| format!("--package={}-checks", paths::folder(l))),
-        )
-        .args(kernels.then_some("--package=grid"))
+        .args(packages.map(|name| format!("--package={name}")))
         .current_dir(root)
         .stderr(Stdio::inherit())
         .output()
@@ -249,7 +245,6 @@ fn build(root: &Path, libraries: &Path, lessons: &[&str], kernels: bool) -> Resu
         let files = about["filenames"].as_array().into_iter().flatten();
         let mut files = files.filter_map(|file| Some(Path::new(file.as_str()?)));
         let library = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
-        // The only program is that of the emulated grid.
         let file = library.or(about["executable"].as_str().map(Path::new));
         if let Some((file, name)) = file.and_then(|file| Some((file, file.file_name()?))) {
             let link = libraries.join(name);

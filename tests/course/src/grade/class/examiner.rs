@@ -93,8 +93,8 @@ impl Examiner {
         let names: Vec<&str> = lessons.iter().map(String::as_str).collect();
         eprintln!("building lesson {}", names.join(", "));
         let mut files = names.iter().flat_map(|&name| self.lessons[name].stubs.keys());
-        let kernels = files.any(|file| file.ends_with(".cu"));
-        let compiler = Compiler::new(root, self.work.join("libraries"), &names, kernels)?;
+        let grid = files.any(|file| file.ends_with(".cu")).then_some("grid");
+        let compiler = Compiler::new(root, self.work.join("libraries"), &names, grid)?;
         let listed = names.par_iter().map(|&name| {
             let stubs = self.lessons[name].stubs.iter();
             let stubs = stubs.map(|(file, text)| (&**file, &**text)).collect();

@@ -5,31 +5,27 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
+    sync::atomic::Ordering::SeqCst,
 };
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use grader::{judge::Line, paths::CAPSTONE, race::Score};
+use grader::{paths::CAPSTONE, race::Score};
 use serde_json::Value;
 
 use super::{
-    checks::random,
     compile::Compiler,
     entries::{Entry, entries},
     examiner::caught,
-    sandbox::{Limits, Program, Sandbox, empty_folder},
+    run::STOP,
+    sandbox::{Limits, Program, Sandbox, empty_folder, random},
 };
 use crate::{
     capstone::{Board, Options, board::Row},
-    cargo,
     marks::clean,
     submission::{Rejected, Submission},
-    version::hex,
 };
-
-/// Seconds of wall-clock time beside the budget, which pass while a training starts.
-const STARTUP: u64 = 20;
 
 /// What is the same for all submissions.
 struct Race {
@@ -37,9 +33,14 @@ struct Race {
     budget: u64,
     sandbox: Sandbox,
     compiler: Compiler,
-    /// The program `canopy`.
-    canopy: PathBuf,
     work: PathBuf,
+}
+
+impl Drop for Race {
+    /// Removes the hidden site, even if scoring fails.
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.work);
+    }
 }
 
 /// Trains and scores all submissions.
@@ -47,17 +48,17 @@ pub fn score(root: &Path, options: &Options) -> Result<Board> {
     fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
     let out = fs::canonicalize(&options.out)?;
     let work = empty_folder(&out.join(".work"))?;
+    // An interrupt ends what is running.
+    ctrlc::set_handler(|| STOP.store(true, SeqCst)).context("the handler of Ctrl-C")?;
     let (entries, skipped) = entries(&options.submissions, &out)?;
     for line in skipped {
         eprintln!("skipped: {}", clean::line(&line));
     }
     let sandbox = Sandbox::new(&work, false)?;
     eprintln!("building the program of the race");
-    let canopy = cargo::program(root, &["build", "-p", "canopy"], "canopy")?;
     let race = Race {
         budget: (options.minutes * 60.0).ceil() as u64,
-        compiler: Compiler::new(root, work.join("libraries"), &[CAPSTONE], false)?,
-        canopy: canopy.context("canopy does not build, so nothing can be scored")?,
+        compiler: Compiler::new(root, work.join("libraries"), &[CAPSTONE], Some("canopy"))?,
         work,
         sandbox,
     };
@@ -71,56 +72,57 @@ pub fn score(root: &Path, options: &Options) -> Result<Board> {
     };
     race.grow("training", 1, options.forest)?;
     race.grow("hidden", board.seed, options.trees)?;
-    let mut scores = Vec::new();
     let models = empty_folder(&out.join("models"))?;
     for entry in &entries {
-        eprintln!("{} of {} · {}", scores.len() + 1, entries.len(), entry.name);
+        eprintln!("{} of {} · {}", board.rows.len() + 1, entries.len(), entry.name);
         let model = models.join(format!("{}.safetensors", entry.name));
-        let result = caught(|| race.result(entry, &model));
+        let result = caught(|| {
+            let how = race.train(entry, &model)?;
+            Ok((Some(race.score(&model)?), how))
+        });
+        ensure!(!STOP.load(SeqCst), "interrupted, so there is no board");
         let (score, how) = result.unwrap_or_else(|why| (None, format!("{why:#}")));
-        scores.push(score);
         board.rows.push(Row {
             submission: entry.name.clone(),
+            score,
             how: clean::short(&how, 2_000),
-            ..Row::default()
         });
     }
-    board.place(&scores);
-    let _ = fs::remove_dir_all(&race.work);
+    board.place();
     Ok(board)
 }
 
 impl Race {
+    /// Runs canopy, and returns what it prints.
+    fn canopy(&self, command: &str, paths: [&Path; 2]) -> Result<Vec<u8>> {
+        let mut canopy = Command::new(self.work.join("libraries/canopy"));
+        canopy.args(command.split(' ')).args(paths);
+        let out = canopy.env("CANOPY_CACHE", self.work.join("cache")).output()?;
+        let errors = clean::short(&String::from_utf8_lossy(&out.stderr), 1_000);
+        ensure!(out.status.success(), "canopy {command}: {errors}");
+        Ok(out.stdout)
+    }
+
     /// Grows a forest into a folder of that name, and keeps it nowhere else.
     fn grow(&self, name: &str, seed: u64, trees: u64) -> Result<()> {
         let folder = self.work.join(name);
-        let [seed, trees] = [seed, trees].map(|number| number.to_string());
-        let mut canopy = Command::new(&self.canopy);
-        canopy.args(["data", "grow", "--seed", &seed, "--trees", &trees, "--out"]);
-        canopy.arg(&folder).env("CANOPY_CACHE", self.work.join("cache"));
-        let status = canopy.stdout(Stdio::null()).status()?;
-        ensure!(status.success(), "no forest was grown");
+        let command = format!("data grow --seed {seed} --trees {trees}");
+        self.canopy(&command, [Path::new("--out"), &folder])?;
         // A training may run as a user of its own.
         Ok(fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?)
     }
 
-    /// The score of a submission and how its training ended. An error says why there is no score.
-    fn result(&self, entry: &Entry, model: &Path) -> Result<(Option<Score>, String)> {
+    /// Trains a submission within the budget, and writes the last model that was the best so far. Returns how the training
+    /// ended. An error says why there is no model.
+    fn train(&self, entry: &Entry, model: &Path) -> Result<String> {
         let submission = Submission::read(&entry.path).map_err(|Rejected(_, why)| anyhow!(why))?;
-        let files = submission.of_lesson(CAPSTONE);
-        let compiled = self
-            .compiler
-            .compile(&self.sandbox, &self.work.join("job"), CAPSTONE, &files)?;
-        let how = self.train(&compiled.map_err(|why| anyhow!(why))?, model)?;
-        Ok((Some(self.score(model)?), how))
-    }
-
-    /// Trains within the budget, and writes the last model that was the best so far. Returns how the training ended.
-    fn train(&self, program: &Path, model: &Path) -> Result<String> {
+        let (files, folder) = (submission.of_lesson(CAPSTONE), self.work.join("job"));
+        let compiled = self.compiler.compile(&self.sandbox, &folder, CAPSTONE, &files)?;
+        let program = &*compiled.map_err(|why| anyhow!(why))?;
         let (training, scratch) = (self.work.join("training"), self.work.join("scratch"));
         let limits = Limits {
-            // As if it had half a core: a machine that is busy costs no submission its budget, and one that sleeps is ended.
-            wall: 2 * self.budget + STARTUP,
+            // Half a core, and 20 s to start: a busy machine costs no submission its budget, and one that sleeps is ended.
+            wall: 2 * self.budget + 20,
             cpu: self.budget,
             memory: 4 << 10,
             disk: 256,
@@ -137,14 +139,8 @@ impl Race {
             limits,
             answer: true,
         };
-        let (nonce, mut last) = (hex(&random()?), None);
-        let ended = self.sandbox.run(&program, &nonce, |text| {
-            if let Ok(line) = serde_json::from_str::<Line>(text)
-                && line.nonce == nonce
-            {
-                last = line.end;
-            }
-        })?;
+        let mut last = None;
+        let ended = self.sandbox.run(&program, "", |line| last = line.end)?;
         let how = ended.how(limits.wall);
         let Some((bytes, _)) = last else {
             let error = ended.errors.lines().rfind(|line| line.starts_with("error: "));
@@ -159,12 +155,9 @@ impl Race {
 
     /// Scores a model on the hidden site. It needs no sandbox: canopy's own code has sent it.
     fn score(&self, model: &Path) -> Result<Score> {
-        let mut canopy = Command::new(&self.canopy);
-        canopy.arg("predict").args([model, &self.work.join("hidden")]);
-        let out = canopy.args(["--format", "json", "--device", "cpu"]).output()?;
-        let errors = clean::short(&String::from_utf8_lossy(&out.stderr), 1_000);
-        ensure!(out.status.success(), "the model could not be scored: {errors}");
-        let predicted: Value = serde_json::from_slice(&out.stdout)?;
+        let hidden = self.work.join("hidden");
+        let out = self.canopy("predict --format json --device cpu", [model, &hidden])?;
+        let predicted: Value = serde_json::from_slice(&out)?;
         let answer = |cloud: &Value| {
             ["file", "label", "species"].map(|key| cloud[key].as_str().unwrap_or_default().to_owned())
         };

@@ -9,13 +9,14 @@ use std::{
     sync::atomic::{AtomicU32, Ordering::SeqCst},
 };
 
-use anyhow::{Context, Result, bail};
-use grader::grades;
+use anyhow::{Context, Result, anyhow, bail};
+use grader::{grades, judge::Line};
 
 use super::{
     run::{self, Ended},
     seccomp::write_filters,
 };
+use crate::version::hex;
 
 /// Parts of the system that programs need: libraries, the linker, the table of the dynamic loader.
 const SYSTEM: &str = "/usr /lib /lib64 /lib32 /bin /sbin /etc/ld.so.cache /etc/alternatives";
@@ -154,8 +155,9 @@ impl Sandbox {
         })
     }
 
-    /// Runs `program`. Sends it the line `first`, and calls `heard` with each of its lines.
-    pub fn run(&self, program: &Program, first: &str, heard: impl FnMut(&str)) -> Result<Ended> {
+    /// Runs `program`. Sends it a secret word, which nobody can guess, and `args`. Calls `heard` with each of its lines that
+    /// has this word.
+    pub fn run(&self, program: &Program, args: &str, mut heard: impl FnMut(Line)) -> Result<Ended> {
         // In a container, what an answer left running may still write to it, so that it cannot be removed.
         let _ = empty_folder(program.scratch);
         fs::set_permissions(program.scratch, fs::Permissions::from_mode(0o1777))
@@ -177,7 +179,14 @@ impl Sandbox {
         command.args(self.limited(program)).args(&program.command);
         command.current_dir(program.folder).env_clear();
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-        run::run(command, program.limits.wall, first, heard)
+        let nonce = hex(&random()?);
+        run::run(command, program.limits.wall, &format!("{nonce} {args}"), |text| {
+            if let Ok(line) = serde_json::from_str::<Line>(text)
+                && line.nonce == nonce
+            {
+                heard(line);
+            }
+        })
     }
 
     /// The arguments of bubblewrap.
@@ -266,6 +275,14 @@ fn words(text: &str) -> Vec<String> {
 fn unused_user() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     0x7000_0000 + ((std::process::id() & 0xffff) << 12) + (NEXT.fetch_add(1, SeqCst) & 0xfff)
+}
+
+/// Random bytes that nobody can guess.
+pub fn random() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|e| anyhow!("the operating system provides no random numbers: {e}"))?;
+    Ok(bytes)
 }
 
 /// A folder without the files of an earlier use.
