@@ -124,9 +124,8 @@ mod tests {
             (&anna, 3, "", "--name"),
             (&anna, 3, "Anna\u{202e}", "all printable, unlike Anna\\u{202e}"),
         ] {
-            let error = page(name, &[&lesson(points)], grade, None)
-                .unwrap_err()
-                .to_string();
+            let error = page(name, &[&lesson(points)], grade, None).unwrap_err();
+            let error = error.to_string();
             assert!(error.contains(expected), "{error}");
         }
         let page = page("<b>\"x\" & 'y'", &[&lesson(3)], &anna, Some("place 1".into())).unwrap();

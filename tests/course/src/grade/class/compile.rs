@@ -223,10 +223,8 @@ impl Lesson {
 
 /// Builds the checks of `lessons` and `program`, and links all libraries that they need, and the program, into `libraries`.
 fn build(root: &Path, libraries: &Path, lessons: &[&str], program: Option<&str>) -> Result<Vec<Built>> {
-    let checks = lessons
-        .iter()
-        .map(|lesson| format!("{}-checks", paths::folder(lesson)));
-    let packages = checks.chain(program.map(str::to_owned));
+    let checks = |lesson: &&str| format!("{}-checks", paths::folder(lesson));
+    let packages = lessons.iter().map(checks).chain(program.map(str::to_owned));
     let out = crate::cargo::command()
         .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
         .args(packages.map(|name| format!("--package={name}")))

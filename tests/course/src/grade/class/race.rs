@@ -76,16 +76,14 @@ pub fn score(root: &Path, options: &Options) -> Result<Board> {
     for entry in &entries {
         eprintln!("{} of {} · {}", board.rows.len() + 1, entries.len(), entry.name);
         let model = models.join(format!("{}.safetensors", entry.name));
-        let result = caught(|| {
-            let how = race.train(entry, &model)?;
-            Ok((Some(race.score(&model)?), how))
-        });
+        let result = caught(|| race.result(entry, &model));
         ensure!(!STOP.load(SeqCst), "interrupted, so there is no board");
         let (score, how) = result.unwrap_or_else(|why| (None, format!("{why:#}")));
+        let (submission, how) = (entry.name.clone(), clean::short(&how, 2_000));
         board.rows.push(Row {
-            submission: entry.name.clone(),
+            submission,
             score,
-            how: clean::short(&how, 2_000),
+            how,
         });
     }
     board.place();
@@ -112,9 +110,9 @@ impl Race {
         Ok(fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?)
     }
 
-    /// Trains a submission within the budget, and writes the last model that was the best so far. Returns how the training
-    /// ended. An error says why there is no model.
-    fn train(&self, entry: &Entry, model: &Path) -> Result<String> {
+    /// Trains a submission within the budget, and writes the last model that was the best so far. Returns its score and how the
+    /// training ended. An error says why there is no score.
+    fn result(&self, entry: &Entry, model: &Path) -> Result<(Option<Score>, String)> {
         let submission = Submission::read(&entry.path).map_err(|Rejected(_, why)| anyhow!(why))?;
         let (files, folder) = (submission.of_lesson(CAPSTONE), self.work.join("job"));
         let compiled = self.compiler.compile(&self.sandbox, &folder, CAPSTONE, &files)?;
@@ -147,10 +145,11 @@ impl Race {
             bail!("it saved no model: {}", error.unwrap_or(&how));
         };
         fs::write(model, STANDARD.decode(bytes)?)?;
-        Ok(match ended.code {
+        let how = match ended.code {
             Some(0) => "it did all its epochs".into(),
             _ => format!("its last saved model counts: {how}"),
-        })
+        };
+        Ok((Some(self.score(model)?), how))
     }
 
     /// Scores a model on the hidden site. It needs no sandbox: canopy's own code has sent it.
