@@ -59,14 +59,17 @@ pub fn bias_norm_relu<const M: u32>(x: &mut Counted, bias: &[f32], scale: &[f32]
             5 => v - bias[c] * scale[c],
             6 => v - shift[c],
             7 => (v - shift[c]) / scale[c],
-            8 => ((v - shift[c]) / scale[c]).max(0.0) * scale[c] + shift[c],
+            8 | 12 => ((v - shift[c]) / scale[c]).max(0.0) * scale[c] + shift[c],
             9 => v + bias[c] - bias[c] * scale[c],
+            13 => (v - shift[c]) / scale[c] - bias[c] + bias[c] * scale[c] + shift[c],
+            14 => v - shift[c] + shift[c] * scale[c],
             _ => v,
         };
-        if M == 10 || v > 0.0 {
-            x.write(i, v);
-        } else if M != 11 {
-            x.write(i, 0.0);
+        match M {
+            10 | 12 => x.write(i, v),
+            11 if v <= 0.0 => {}
+            15 => x.write(i, v.min(0.0)),
+            _ => x.write(i, v.max(0.0)),
         }
     }
 }
@@ -80,7 +83,13 @@ pub fn chain_cost<const M: u32>(chain: &[Operator], values: usize, fused: bool, 
         let parameters = match M { 3 => 0, 4 => parameters * values, 5 => kernel[0].parameters, _ => parameters };
         let flops = match M { 6 => flops as f64, 7 => (kernel[0].flops * values) as f64, _ => (flops * values) as f64 };
         let bytes = 4.0 * (2 * values + parameters) as f64;
-        let bytes = match M { 8 => bytes / 4.0, 9 => bytes - 4.0 * values as f64, _ => bytes };
+        let bytes = match M { 8 => bytes / 4.0, 9 => bytes - 4.0 * values as f64, 17 => 2.0 * bytes, _ => bytes };
+        let bytes = match M {
+            14 => bytes + 4.0 * parameters as f64,
+            15 => bytes - 3.0 * parameters as f64,
+            16 => bytes + 4.0 * ((kernel.len() - 1) * values) as f64,
+            _ => bytes,
+        };
         let (compute, memory) = (flops / machine.flops, bytes / machine.bytes);
         cost.flops += flops;
         cost.bytes += bytes;

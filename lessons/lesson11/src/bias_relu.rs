@@ -79,7 +79,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.2";
 pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.2" bias_relu;
     1 "x and y are exchanged: the row comes from y and the column from x, which changes fastest in a warp.";
     2 "The indices lack the block: add blockIdx.x · blockDim.x and blockIdx.y · blockDim.y.";
-    3 "blockIdx.y is multiplied by blockDim.x; a block has blockDim.y rows.";
+    3 "blockIdx.y is multiplied by 32, a block's threads along x; a block has blockDim.y = 8 rows.";
     4 "The row lacks threadIdx.y: a block has 8 rows.";
     5 "The rows are not guarded: the last block may reach below the matrix.";
     6 "The columns are not guarded: beyond the last column, the next row begins.";

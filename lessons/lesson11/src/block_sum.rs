@@ -89,4 +89,5 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.3" block_sum;
     21 "The sum is added to y, which has no value yet: block b writes y[b] with =.";
     22 "A thread adds a value that another one changes in the same step: add the value `step` further.";
     23 "Only the first 32 values are added, as by shuffles in one warp: the other warps' sums are missing.";
+    24 "Every thread of the block reads sums[0] for the result: only thread 0 may read it and write y.";
 };

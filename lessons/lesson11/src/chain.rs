@@ -5,20 +5,10 @@ use grader::{Check, Draw, Facts, Mistake, Values, Verdict, given, mistakes, rows
 
 use crate::{Lesson11, REFERENCE, answers};
 
-struct Input {
-    chain: Vec<Operator>,
-    values: usize,
-    fused: bool,
-    machine: Machine,
-}
+/// The chain, the number of values, whether it is fused, the machine.
+type Input = (Vec<Operator>, usize, bool, Machine);
 
-fn costs(answer: &Lesson11, input: Input) -> Verdict {
-    let Input {
-        chain,
-        values,
-        fused,
-        machine,
-    } = input;
+fn costs(answer: &Lesson11, (chain, values, fused, machine): Input) -> Verdict {
     let facts = |lesson: &Lesson11| {
         let cost = (lesson.chain_cost)(&chain, values, fused, &machine);
         let count = |count: f64| Values::tensor(vec![count], &[], "integer");
@@ -58,12 +48,7 @@ fn drawn(d: &mut Draw, count: usize, fused: bool, ridge: f64) -> Input {
         flops: bytes * ridge,
         bytes,
     };
-    Input {
-        chain,
-        values: d.whole(10_000, 90_000),
-        fused,
-        machine,
-    }
+    (chain, d.whole(10_000, 90_000), fused, machine)
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.8";
@@ -94,4 +79,8 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.8" chain_cost;
     11 "The time is that of memory alone: computing may take longer.";
     12 "The shorter of the two times counts: it is the longer one.";
     13 "The time follows from the sums of the chain: each kernel has its own longer time, and these add up.";
+    14 "The parameters are counted twice: a kernel reads them, and writes only the values.";
+    15 "The parameters are counted as one byte each: an f32 has 4.";
+    16 "Intermediate values of the fused chain are counted: they stay in registers.";
+    17 "Each f32 is counted as 8 bytes: it has 4.";
 };

@@ -21,9 +21,13 @@ fn facts(lesson: &Lesson11, (x, [bias, scale, shift]): &Input, bytes: bool) -> F
     let mut counted = Counted::new(x.clone());
     (lesson.bias_norm_relu)(&mut counted, bias, scale, shift);
     let (values, [read, written]) = counted.finish();
+    let some_unchanged = values.iter().zip(x).any(|(after, before)| after == before);
     let numbers = values.into_iter().map(f64::from).collect();
     let shape = [x.len() / bias.len(), bias.len()];
-    let facts = Facts::default().values("x", Values::tensor(numbers, &shape, "f32"));
+    let mut facts = Facts::default().values("x", Values::tensor(numbers, &shape, "f32"));
+    if some_unchanged {
+        facts = facts.cause("Some values are unchanged: the loop must go over all x.len() values, and write each of them.");
+    }
     if bytes {
         return facts.values("bytes written", written).values("bytes read", read);
     }
@@ -63,7 +67,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.7";
 };
 
 pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.7" bias_norm_relu;
-    1 "Each operator has a loop of its own, and x goes through memory three times: one loop for all.";
+    1 "x is read and written several times for each value: keep it in a variable, in one loop for all operators.";
     2 "The channel is taken to be i / channels, which is the row: i % channels.";
     3 "The index is that of a matrix with one row for each channel: the channel is i % channels.";
     4 "x is read twice: keep the value in a variable.";
@@ -74,4 +78,8 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.7" bias_norm_relu;
     9 "The bias is added after the scale: (x + bias) · scale.";
     10 "The ReLU is missing.";
     11 "Only positive results are written: where the result is 0, the old value stays.";
+    12 "ReLU comes before scale and shift; it is the last operator.";
+    13 "Only the bias is multiplied by the scale, as without brackets: (x + bias) · scale.";
+    14 "The shift is added before the scale: (x + bias) · scale + shift.";
+    15 "The smaller of value and 0 is taken; ReLU takes the greater.";
 };

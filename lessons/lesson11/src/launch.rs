@@ -6,7 +6,7 @@ use std::{
 };
 
 use grader::{Case, Finding, Values, Verdict, Wrong, compiling, given, not_run};
-use grid::{Access, Arg, Buffer, Element, Error, Fault, Kind, Memory, Module, Place, Source, Trace};
+use grid::{Access, Arg, Buffer, Element, Error, Fault, Kind, Memory, Mode, Module, Place, Source, Trace};
 
 type Compiled = Arc<OnceLock<Result<Module, Error>>>;
 
@@ -189,13 +189,22 @@ impl Kernel {
         }
         let mut wrong = self.wrong("accesses of the launch", shown, trace, at);
         wrong.at = place.or(number);
-        wrong.cause = cause(fault.kind);
+        let reads_sum = |a: &Access| self.name == "block_sum" && a.mode == Mode::Read && a.offset == 0 && a.thread != 0;
+        wrong.cause = match at.map(|at| (fault.kind, &trace.accesses[at])) {
+            Some((Kind::Race, access)) if matches!(access.memory, Place::Buffer(_)) => {
+                Some("Several threads access one element of the result, and one of them writes: only one thread may.")
+            }
+            Some((Kind::Race, access)) if reads_sum(access) => {
+                Some("Several threads read the sum from shared memory: only thread 0 may, and only it writes the result.")
+            }
+            _ => cause(fault.kind),
+        };
         // Names and layouts may differ from those of a known mistake.
         let access = at.map_or(vec![], |at| {
             let access = trace.accesses[at];
             let place = match access.memory {
                 Place::Buffer(index) => [index as f64, access.offset as f64],
-                Place::Shared(_) => [-1.0, 0.0],
+                Place::Shared(_) => [-1.0, reads_sum(&access).into()],
             };
             let same = |a: &&Access| {
                 (a.block, a.memory, a.offset) == (access.block, access.memory, access.offset)
@@ -231,7 +240,7 @@ impl Kernel {
 }
 
 /// The most accesses of one thread that `counts` selects, and the last of them.
-pub fn most_of_a_thread(trace: &Trace, counts: impl Fn(&Access) -> bool) -> (u64, Option<usize>) {
+pub fn most_of_a_thread(trace: &Trace, mut counts: impl FnMut(&Access) -> bool) -> (u64, Option<usize>) {
     let mut of_thread: HashMap<_, (u64, Option<usize>)> = HashMap::new();
     for (at, access) in trace
         .accesses

@@ -1,51 +1,50 @@
 //! 11.1: a map with a guard.
 
-use grader::{Check, Draw, Mistake, Verdict, mistakes, rows};
-use grid::Arg;
+use std::collections::HashSet;
+
+use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
+use grid::{Arg, Buffer, Place, Trace};
 
 use crate::{
     Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size},
+    launch::{Kernel, Size, most_of_a_thread},
 };
 
-struct Input {
-    x: Vec<f32>,
-    a: f32,
-    b: f32,
-    block: usize,
-    blocks: usize,
-}
+/// x, a and b, blocks and threads of a block.
+type Input = (Vec<f32>, [f32; 2], [usize; 2]);
 
 /// `n` values for blocks of `block` threads, and `more` blocks than they need.
 fn drawn(d: &mut Draw, n: usize, block: usize, more: usize) -> Input {
     let ab = d.list(2, 1.1, 3.0);
-    Input {
-        x: d.list(n, -5.0, 5.0),
-        a: ab[0],
-        b: ab[1],
-        block,
-        blocks: n.div_ceil(block) + more,
-    }
+    let x = d.list(n, -5.0, 5.0);
+    (x, [ab[0], ab[1]], [n.div_ceil(block) + more, block])
 }
 
-fn values(answer: &Lesson11, input: Input) -> Verdict {
-    let Input {
-        x,
-        a,
-        b,
-        block,
-        blocks,
-    } = input;
+fn run(answer: &Lesson11, (x, [a, b], [blocks, block]): Input) -> Result<(Kernel, Trace, Buffer<f32>), Finding> {
     let n = x.len();
     let text = format!("n = {n}, a = {a}, b = {b}, grid {blocks}, block {block}");
     let mut kernel = Kernel::new("map", (answer.map)(), text, 0.0);
     let (input, y) = (kernel.memory.upload(&x), kernel.output(n));
     let numbers = [Arg::value(a), Arg::value(b), Arg::value(n as i32)];
     let arguments = [&[Arg::read(input), Arg::write(y)], &numbers[..]].concat();
-    kernel.launch(Size([blocks, 1], [block, 1], 0), &arguments)?;
+    let trace = kernel.launch(Size([blocks, 1], [block, 1], 0), &arguments)?;
     let [a, b] = [a, b].map(f64::from);
     let expected = x.iter().map(|&x| a * f64::from(x) + b).collect();
-    kernel.close("y", y, (&[n], "f32"), expected)
+    kernel.close("y", y, (&[n], "f32"), expected)?;
+    Ok((kernel, trace, input))
+}
+
+fn values(answer: &Lesson11, input: Input) -> Verdict {
+    run(answer, input).map(drop)
+}
+
+fn reads(answer: &Lesson11, input: Input) -> Verdict {
+    let (kernel, trace, x) = run(answer, input)?;
+    let mut seen = HashSet::new();
+    let (most, at) = most_of_a_thread(&trace, |access| {
+        access.memory == Place::from(x) && seen.insert((access.block, access.thread, access.offset))
+    });
+    kernel.count("reads of `x`", "elements of a thread", [1, most], &trace, at)
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";
@@ -64,6 +63,11 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";
             [(n, 32, 3), (64, 64, 2)].map(|(n, block, more)| drawn(d, n, block, more)).into()
         };
     }
+    by reads {
+        threads_share_the_elements: "No thread reads more than one element of x",
+            "Some threads go through a list and leave the others without work: each thread has one element." =>
+            |d| vec![drawn(d, 160, 32, 0)];
+    }
 };
 
 pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.1" map;
@@ -75,9 +79,10 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.1" map;
     6 "Threads beyond the last element read and write: guard the access with `if (i < n)`.";
     7 "Threads beyond the last element read and write: guard the access with `if (i < n)`.";
     8 "The guard excludes the last element: i < n.";
-    9 "The guard excludes element 0: indices begin at 0.";
+    9 "Element 0 gets no value: indices begin at 0.";
     10 "The guard is the wrong way round: the threads with i < n work.";
     11 "b is not added.";
     12 "b is added before the multiplication: a · x + b.";
     13 "y is added to itself, but it has no value yet: write with =.";
+    14 "One thread does all the work in a loop: each thread has one element, and the grid is the loop.";
 };
