@@ -28,12 +28,15 @@ Region* find(uintptr_t address) {
     return nullptr;
 }
 
-// The region that holds the address, or else the nearest; null if there is none.
+// The region that holds the address, or else the nearest; null if there is none. Buffers may be close to the pages of shared
+// memory, so that a shared variable counts only for an address in these pages, or just outside.
 static const Region* nearest_region(uintptr_t address) {
     const Region* nearest = find(address);
+    if (nearest) return nearest;
+    bool shared = address - (now.arena - SLACK) < ARENA + 2 * SLACK;
     uintptr_t distance = UINTPTR_MAX;
     for (const Region& r : now.regions) {
-        if (nearest && distance == UINTPTR_MAX) break;
+        if (shared != (r.kind != 1)) continue;
         uintptr_t end = r.start + r.bytes;
         uintptr_t d = address < r.start ? r.start - address : address >= end ? address - end : 0;
         if (d < distance) distance = d, nearest = &r;

@@ -14,6 +14,8 @@ constexpr size_t STACK = 128 << 10;
 constexpr size_t ARENA = 1 << 20, STATIC_LIMIT = 48 << 10, SHARED_LIMIT = 227 << 10;
 // Bytes between two shared variables, so that a small step past an end meets no other variable.
 constexpr size_t GAP = 1024;
+// An access so far outside of the pages of shared memory may be meant for a shared variable.
+constexpr size_t SLACK = 1 << 16;
 // Checked accesses of one thread, after which it is taken to be in an endless loop.
 constexpr uint64_t FUEL = 400'000'000;
 

@@ -31,10 +31,10 @@ impl Launching<'_> {
 
     pub fn index(of: u32, size: [u32; 3]) -> String {
         let [x, y, z] = [of % size[0], of / size[0] % size[1], of / size[0] / size[1]];
-        if size[1] == 1 && size[2] == 1 {
-            x.to_string()
-        } else {
-            format!("({x},{y},{z})")
+        match size {
+            [_, 1, 1] => x.to_string(),
+            [_, _, 1] => format!("({x},{y})"),
+            _ => format!("({x},{y},{z})"),
         }
     }
 
@@ -200,13 +200,18 @@ fn sentence(kind: Kind, fault: &abi::Fault, memory: &Memory, launching: &Launchi
     }
 }
 
+/// Whether an address is so far from a memory of `size` bytes that the access need not be meant for it.
+pub(crate) fn is_far(offset: i64, size: i64) -> bool {
+    offset < -(1 << 24) || offset - size > 1 << 24
+}
+
 /// `that begin 12 bytes past the end of y`.
 fn outside(fault: &abi::Fault, region: &str) -> String {
     let (offset, size, bytes) = (fault.offset, fault.region_bytes as i64, i64::from(fault.bytes));
     match fault.region {
         0 => format!("at {region}, where there is no memory"),
         _ if fault.address < 4096 => "at a null pointer".to_string(),
-        _ if offset.abs() > 1 << 30 => format!("at address {:#x}, which is in no buffer", fault.address),
+        _ if is_far(offset, size) => format!("at address {:#x}, which is in no buffer", fault.address),
         _ if fault.detail[1] == 1 => format!(
             "at byte {offset} of {region}: {} of them are past its end",
             offset + bytes - size

@@ -29,7 +29,7 @@ impl Trace {
         let title = escape(title);
         let (caption, svg) = match self.drawing(at, 32, 64) {
             Some(drawing) => (escape(&drawing.caption), self.svg(at, &drawing)),
-            None => ("No access was recorded.".into(), String::new()),
+            None => ("There is no picture of this access.".into(), String::new()),
         };
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n\

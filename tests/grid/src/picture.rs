@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    message::Launching,
+    message::{Launching, is_far},
     trace::{Access, Mode, Trace},
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Drawing {
 impl Trace {
     /// The access `at` (an index of `accesses`) with those that belong to it, in at most 12 lines of 64 columns: those of the
     /// other threads of the block at the same instruction, and for a fault the earlier access with which it is in conflict.
-    /// Empty if there is no such access.
+    /// Empty if there is no such access, or if it is far from all memory.
     pub fn picture(&self, at: usize) -> Vec<String> {
         let Some(drawing) = self.drawing(at, 9, 36) else {
             return Vec::new();
@@ -39,7 +39,8 @@ impl Trace {
 
     /// The picture of at most so many rows and columns.
     pub(crate) fn drawing(&self, at: usize, most_rows: usize, most_columns: usize) -> Option<Drawing> {
-        let access = self.accesses.get(at)?;
+        let near = |a: &&Access| !is_far(a.offset, a.size as i64);
+        let access = self.accesses.get(at).filter(near)?;
         let who = |a: &Access| (a.block, a.thread);
         // Of a fault, the access with which it is in conflict, or else the last write.
         let before = &self.accesses[..if self.faulty == Some(at) { at } else { 0 }];
@@ -97,7 +98,7 @@ impl Trace {
         });
         Some(Drawing {
             caption: format!(
-                "X is element {element}, line {}; the memory has {end} of {unit} bytes",
+                "X is element {element}, line {}; there are {end} of {unit} bytes",
                 access.line
             ),
             rows: rows.collect(),

@@ -40,7 +40,7 @@ pub struct Access {
     pub block: u32,
     /// Number of the thread in its block: x changes fastest.
     pub thread: u32,
-    /// The memory; for an access out of bounds, the nearest.
+    /// The memory; for an access out of bounds, the nearest: a shared variable only near the block's shared memory.
     pub memory: Place,
     /// Bytes of the memory.
     pub size: u64,

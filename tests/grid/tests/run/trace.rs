@@ -157,6 +157,20 @@ fn faults_are_drawn() {
 }
 
 #[test]
+fn far_accesses_belong_to_a_buffer_or_to_nothing() {
+    let shared = "    __shared__ float s[64];\n    s[i] = 1;\n";
+    for (index, is_drawn) in [(1 << 20, true), (1 << 28, false)] {
+        let body = format!("{shared}x[{index}] = s[i];\n");
+        let Some((picture, trace)) = pictured(&body, 64, 64) else {
+            return;
+        };
+        assert_eq!(picture.is_empty(), !is_drawn, "{picture:?}");
+        let faulty = trace.accesses[trace.faulty.unwrap()];
+        assert_eq!((faulty.memory, faulty.offset), (Place::Buffer(0), 4 * index));
+    }
+}
+
+#[test]
 fn a_long_trace_keeps_its_last_access() {
     let body = "for (int t = 0; t < 1030; ++t) *(volatile float*)&x[i] = 1;\n    x[i + i / 1023] = 1;\n";
     let Some((_, trace)) = pictured(body, 1024, 1024) else {
