@@ -1,12 +1,13 @@
 //! `cargo test -p lessonNN`: the arguments of any Rust test program, and a report for a student.
 
 use std::{
+    collections::HashMap,
     fs,
     io::{self, Write},
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use libtest_mimic::Arguments;
 use rayon::prelude::*;
 
@@ -43,7 +44,9 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(101),
         Err(error) => {
-            eprintln!("{error:#}");
+            for line in format!("{error:#}").lines() {
+                eprintln!("{}", wrap(line, WIDTH).join("\n"));
+            }
             ExitCode::from(102)
         }
     }
@@ -71,7 +74,15 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     let mut grading = Grading::new(lesson, student, seed())?;
     grading.ink = Ink::auto();
     if let Some(root) = paths::root() {
-        grading.sources = student_sources(&root, &grading.manifest.lesson)?;
+        (grading.sources, grading.refused) = student_sources(&root, &grading.manifest.lesson)?;
+        let kernels: Vec<&str> = grading.manifest.exercises.iter().map(|e| &*e.file).collect();
+        if let Some((_, why)) = grading
+            .refused
+            .iter()
+            .find(|(file, _)| !kernels.contains(&&***file))
+        {
+            bail!("{why}");
+        }
     }
     let outcomes = grading.run_all(&chosen, arguments.test_threads)?;
     let ran: Vec<(&Check<C>, &Outcome)> = chosen.into_iter().zip(&outcomes).collect();
@@ -126,6 +137,8 @@ pub(crate) struct Grading<C: 'static> {
     ink: Ink,
     /// The student's files, in which calls of canopy's own functions are looked for.
     sources: Vec<String>,
+    /// Why a kernel may not run, by its file.
+    refused: HashMap<String, String>,
 }
 
 impl<C: Copy + Send + Sync> Grading<C> {
@@ -138,6 +151,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             seed,
             ink: Ink { colour: false },
             sources: Vec::new(),
+            refused: HashMap::new(),
         })
     }
 
@@ -149,7 +163,14 @@ impl<C: Copy + Send + Sync> Grading<C> {
     fn run_all(&self, chosen: &[&Check<C>], threads: Option<usize>) -> Result<Vec<Outcome>> {
         let of_exercise = |checks: &&[&Check<C>]| {
             let mut is_stuck = false;
+            let exercise = checks
+                .first()
+                .and_then(|check| self.manifest.exercise(check.exercise));
+            let refused = exercise.and_then(|exercise| self.refused.get(&exercise.file));
             let one = |check: &&Check<C>| {
+                if let Some(why) = refused {
+                    return Outcome::NotRun(why.clone());
+                }
                 if is_stuck {
                     return Outcome::NotRun("another check of this exercise did not end".into());
                 }

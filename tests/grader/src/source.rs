@@ -1,7 +1,7 @@
 //! Reads a student's source as Rust's tokens: a word in a comment or a string does not count, and what a macro is given
 //! does. For kernels, see `kernel`.
 
-use std::{fs, path::Path};
+use std::{collections::HashMap, fs, path::Path};
 
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -9,14 +9,15 @@ use walkdir::WalkDir;
 
 use crate::{kernel, paths};
 
-/// The files of the student's exercise in the course `root`, none if it is not there.
+/// The files of the student's exercise in the course `root`, none if it is not there; and the kernels in it that are refused,
+/// by the file's name, with the message for the student.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read, or may not be in an exercise.
-pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> {
+/// Returns an error if a file cannot be read, or a Rust file may not be in an exercise.
+pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<(Vec<String>, HashMap<String, String>)> {
     let library = root.join(paths::exercises(lesson, paths::LIBRARY));
     let folder = library.parent().filter(|folder| folder.exists());
-    let mut texts = Vec::new();
+    let (mut texts, mut refused) = (Vec::new(), HashMap::new());
     for entry in folder
         .into_iter()
         .flat_map(|folder| WalkDir::new(folder).sort_by_file_name())
@@ -27,11 +28,17 @@ pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<Vec<String>> 
             let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
             let bytes = fs::read(path).with_context(|| name.clone())?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
-            refuse_unsafe(&name, &text).map_err(|refused| anyhow!("{}", refused.message()))?;
+            match refuse_unsafe(&name, &text) {
+                Err(why) if name.ends_with(".cu") => {
+                    let file = entry.file_name().to_string_lossy().into_owned();
+                    refused.insert(file, why.message().to_owned());
+                }
+                verdict => verdict.map_err(|why| anyhow!("{}", why.message()))?,
+            }
             texts.push(text);
         }
     }
-    Ok(texts)
+    Ok((texts, refused))
 }
 
 /// Why the file `name` of an exercise is refused.
@@ -122,13 +129,16 @@ mod tests {
     #[test]
     fn a_student_learns_of_it_before_the_checks_run() {
         let root = std::env::temp_dir().join(format!("grader-sources-{}", std::process::id()));
-        assert!(student_sources(&root, "01").unwrap().is_empty());
+        assert!(student_sources(&root, "01").unwrap().0.is_empty());
         let source = root.join("exercises/lesson01/src");
         fs::create_dir_all(source.join("more")).unwrap();
         fs::write(source.join("lib.rs"), "mod more;").unwrap();
         let second = source.join("more/mod.rs");
         fs::write(&second, "// unsafe").unwrap();
-        assert_eq!(student_sources(&root, "01").unwrap(), ["mod more;", "// unsafe"]);
+        fs::write(source.join("map.cu"), "asm").unwrap();
+        let (texts, refused) = student_sources(&root, "01").unwrap();
+        assert_eq!(texts, ["mod more;", "asm", "// unsafe"]);
+        assert!(refused["map.cu"].contains("src/map.cu, line 1: `asm` is not allowed"));
         fs::write(&second, "\ntrait T { #[unsafe(no_mangle)] fn f() {} }").unwrap();
         let error = student_sources(&root, "01").unwrap_err().to_string();
         let _ = fs::remove_dir_all(&root);
