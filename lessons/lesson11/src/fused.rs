@@ -17,29 +17,33 @@ fn drawn(d: &mut Draw, rows: usize, channels: usize) -> Input {
     )
 }
 
-fn facts(lesson: &Lesson11, (x, [bias, scale, shift]): &Input, bytes: bool) -> Facts {
+/// The values after the function, and the bytes that it read and wrote.
+fn after(lesson: &Lesson11, (x, [bias, scale, shift]): &Input) -> (Vec<f32>, [usize; 2]) {
     let mut counted = Counted::new(x.clone());
     (lesson.bias_norm_relu)(&mut counted, bias, scale, shift);
-    let (values, [read, written]) = counted.finish();
-    let some_unchanged = values.iter().zip(x).any(|(after, before)| after == before);
-    let numbers = values.into_iter().map(f64::from).collect();
-    let shape = [x.len() / bias.len(), bias.len()];
-    let mut facts = Facts::default().values("x", Values::tensor(numbers, &shape, "f32"));
-    if some_unchanged {
-        facts = facts.cause("Some values are unchanged: the loop must go over all x.len() values, and write each of them.");
-    }
-    if bytes {
-        return facts.values("bytes written", written).values("bytes read", read);
-    }
-    facts
+    counted.finish()
 }
 
 fn compare(answer: &Lesson11, input: &Input, bytes: bool) -> Verdict {
-    let (x, [bias, scale, shift]) = &input;
+    let (x, [bias, scale, shift]) = input;
     let text = format!("x {x:?}, bias {bias:?}, scale {scale:?}, shift {shift:?}");
-    given(text)
-        .at_scale(10.0)
-        .same(facts(answer, input, bytes), facts(&REFERENCE, input, bytes))
+    let shape = [x.len() / bias.len(), bias.len()];
+    let facts = |(values, [read, written]): &(Vec<f32>, [usize; 2])| {
+        let numbers = values.iter().copied().map(f64::from).collect();
+        let facts = Facts::default().values("x", Values::tensor(numbers, &shape, "f32"));
+        if bytes {
+            return facts.values("bytes written", *written).values("bytes read", *read);
+        }
+        facts
+    };
+    let case = given(text).at_scale(10.0);
+    let [got, expected] = [answer, &REFERENCE].map(|lesson| after(lesson, input));
+    let some_unchanged = got.0.iter().zip(x).any(|(after, before)| after == before);
+    case.same(facts(&got), facts(&expected)).map_err(|mut wrong| {
+        wrong.cause = some_unchanged
+            .then_some("Some values are unchanged: the loop must go over all x.len() values, and write each of them.");
+        wrong
+    })
 }
 
 fn values(answer: &Lesson11, input: Input) -> Verdict {

@@ -189,23 +189,10 @@ impl Kernel {
         }
         let mut wrong = self.wrong("accesses of the launch", shown, trace, at);
         wrong.at = place.or(number);
-        let reads_sum = |a: &Access| self.name == "block_sum" && a.mode == Mode::Read && a.offset == 0 && a.thread != 0;
-        wrong.cause = match at.map(|at| (fault.kind, &trace.accesses[at])) {
-            Some((Kind::Race, access)) if matches!(access.memory, Place::Buffer(_)) => {
-                Some("Several threads access one element of the result, and one of them writes: only one thread may.")
-            }
-            Some((Kind::Race, access)) if reads_sum(access) => {
-                Some("Several threads read the sum from shared memory: only thread 0 may, and only it writes the result.")
-            }
-            _ => cause(fault.kind),
-        };
+        wrong.cause = cause(fault.kind);
         // Names and layouts may differ from those of a known mistake.
         let access = at.map_or(vec![], |at| {
             let access = trace.accesses[at];
-            let place = match access.memory {
-                Place::Buffer(index) => [index as f64, access.offset as f64],
-                Place::Shared(_) => [-1.0, reads_sum(&access).into()],
-            };
             let same = |a: &&Access| {
                 (a.block, a.memory, a.offset) == (access.block, access.memory, access.offset)
                     && a.thread != access.thread
@@ -213,6 +200,16 @@ impl Kernel {
             // Without a barrier in a loop, another thread is in a later turn.
             let other = trace.accesses[..at].iter().rfind(same);
             let is_ahead = other.is_some_and(|other| other.turn > access.turn);
+            let is_sum = self.name == "block_sum" && access.mode == Mode::Read && access.offset == 0;
+            let place = match access.memory {
+                Place::Buffer(index) => [index as f64, access.offset as f64],
+                Place::Shared(_) => [-1.0, is_sum.into()],
+            };
+            if fault.kind == Kind::Race && place[0] >= 0.0 {
+                wrong.cause = Some("Several threads access one element of the result, and one of them writes: only one thread may.");
+            } else if fault.kind == Kind::Race && is_sum && is_ahead {
+                wrong.cause = Some("Several threads read the sum from shared memory: only thread 0 may, and only it writes the result.");
+            }
             let numbers = [access.block, access.thread, is_ahead.into()].map(f64::from);
             [&place[..], &numbers].concat()
         });

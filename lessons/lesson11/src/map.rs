@@ -44,7 +44,7 @@ fn reads(answer: &Lesson11, input: Input) -> Verdict {
     let (most, at) = most_of_a_thread(&trace, |access| {
         access.memory == Place::from(x) && seen.insert((access.block, access.thread, access.offset))
     });
-    kernel.count("reads of `x`", "elements of a thread", [1, most], &trace, at)
+    kernel.count("elements of `x` that are read", "by one thread", [1, most], &trace, at)
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";
