@@ -32,7 +32,9 @@ fn compare(answer: &Lesson11, input: &Input, bytes: bool) -> Verdict {
         let numbers = values.iter().copied().map(f64::from).collect();
         let facts = Facts::default().values("x", Values::tensor(numbers, &shape, "f32"));
         if bytes {
-            return facts.values("bytes written", *written).values("bytes read", *read);
+            return facts
+                .values("bytes written", *written)
+                .values("bytes read", *read);
         }
         facts
     };
@@ -40,8 +42,9 @@ fn compare(answer: &Lesson11, input: &Input, bytes: bool) -> Verdict {
     let [got, expected] = [answer, &REFERENCE].map(|lesson| after(lesson, input));
     let some_unchanged = got.0.iter().zip(x).any(|(after, before)| after == before);
     case.same(facts(&got), facts(&expected)).map_err(|mut wrong| {
-        wrong.cause = some_unchanged
-            .then_some("Some values are unchanged: the loop must go over all x.len() values, and write each of them.");
+        wrong.cause = some_unchanged.then_some(
+            "Some values are unchanged: the loop must go over all x.len() values, and write each of them.",
+        );
         wrong
     })
 }

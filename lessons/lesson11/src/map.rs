@@ -20,7 +20,10 @@ fn drawn(d: &mut Draw, n: usize, block: usize, more: usize) -> Input {
     (x, [ab[0], ab[1]], [n.div_ceil(block) + more, block])
 }
 
-fn run(answer: &Lesson11, (x, [a, b], [blocks, block]): Input) -> Result<(Kernel, Trace, Buffer<f32>), Finding> {
+fn run(
+    answer: &Lesson11,
+    (x, [a, b], [blocks, block]): Input,
+) -> Result<(Kernel, Trace, Buffer<f32>), Finding> {
     let n = x.len();
     let text = format!("n = {n}, a = {a}, b = {b}, grid {blocks}, block {block}");
     let mut kernel = Kernel::new("map", (answer.map)(), text, 0.0);
@@ -44,7 +47,13 @@ fn reads(answer: &Lesson11, input: Input) -> Verdict {
     let (most, at) = most_of_a_thread(&trace, |access| {
         access.memory == Place::from(x) && seen.insert((access.block, access.thread, access.offset))
     });
-    kernel.count("elements of `x` that are read", "by one thread", [1, most], &trace, at)
+    kernel.count(
+        "elements of `x` that are read",
+        "by one thread",
+        [1, most],
+        &trace,
+        at,
+    )
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";

@@ -145,9 +145,13 @@ fn write_xyz(path: &Path, points: impl IntoIterator<Item = [f32; 3]>) {
 #[cfg(unix)]
 fn interrupted(command: &mut Command, run: &Path, signal: i32) -> Option<i32> {
     let mut child = command.spawn().unwrap();
-    while !run.join("last.safetensors").exists() {
-        let ended = child.try_wait().unwrap();
-        assert!(ended.is_none(), "it ended before it could be interrupted");
+    let saved = run.join("last.safetensors");
+    while !saved.exists() {
+        let has_ended = child.try_wait().unwrap().is_some();
+        assert!(
+            !has_ended || saved.exists(),
+            "it ended before it could be interrupted"
+        );
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     // SAFETY: kill takes any process number; this child has not been waited for, so the number is its own.
