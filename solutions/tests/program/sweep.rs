@@ -89,7 +89,7 @@ fn kills_change_nothing(head: &str, rungs: u64, claims: usize) {
         .append(true)
         .open(broken.join("journal.jsonl"))
         .unwrap();
-    journal.write_all(b"{\"trial\":3,\"ru").unwrap();
+    journal.write_all(b"\n{\"trial\":3,\"ru").unwrap();
     let found = results(&mut sweep(&file, &broken, "--workers 2 --json"));
 
     assert_eq!(found, expected);

@@ -17,7 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use canopy_data::atomic;
 
 use super::{
@@ -72,7 +72,7 @@ impl Folder {
     /// The journal, locked until it is closed, and what it says.
     ///
     /// # Errors
-    /// Names the journal if it cannot be read.
+    /// Names the journal if it cannot be read, and the line that is no entry.
     pub fn journal(&self, sweep: &Sweep) -> Result<(File, State)> {
         let path = self.path.join("journal.jsonl");
         let (mut options, mut text) = (OpenOptions::new(), String::new());
@@ -83,17 +83,16 @@ impl Folder {
             Ok(file)
         });
         let file = read.with_context(|| format!("{} cannot be locked and read", path.display()))?;
-        // A line that a kill truncated is not an entry.
-        let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok());
-        Ok((file, State::new(sweep, entries)))
-    }
-
-    /// Adds an entry to the journal.
-    ///
-    /// # Errors
-    /// Names the journal if it cannot be read and written.
-    pub fn add(&self, sweep: &Sweep, entry: &Entry) -> Result<()> {
-        append(&mut self.journal(sweep)?.0, entry)
+        let (named, mut state) = (path.display(), State::new(sweep));
+        for (number, line) in (1..).zip(text.lines()) {
+            match serde_json::from_str::<Entry>(line) {
+                Ok(of) if of.trial < sweep.trials && of.rung < sweep.rungs.len() => state.add(sweep, of),
+                // A kill or a full disk truncated the line.
+                Err(error) if error.is_eof() => {}
+                _ => bail!("{named} line {number} is no entry: {line}; restore it or change --out"),
+            }
+        }
+        Ok((file, state))
     }
 
     /// Decides what a free worker does next, and writes its claim.
@@ -149,7 +148,11 @@ impl Folder {
     }
 }
 
-fn append(journal: &mut File, entry: &Entry) -> Result<()> {
+/// Adds an entry to the locked journal.
+///
+/// # Errors
+/// Returns an error if the journal cannot be written.
+pub fn append(journal: &mut File, entry: &Entry) -> Result<()> {
     // It begins a line, because a kill may have truncated the entry before it.
     let line = format!("\n{}", serde_json::to_string(entry)?);
     let written = journal.write_all(line.as_bytes());

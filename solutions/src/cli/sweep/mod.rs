@@ -156,7 +156,7 @@ fn lead(args: &Args, sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Resul
     bar.finish_and_clear();
     ensure!(
         is_done || stop.load(Ordering::Relaxed),
-        "all workers ended early; the same command continues the sweep"
+        "all workers ended early; once the cause is removed, the same command continues the sweep"
     );
     Ok(is_done)
 }

@@ -37,7 +37,7 @@ pub enum Method {
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
     pub method: Method,
-    trials: usize,
+    pub trials: usize,
     #[serde(default)]
     fewest: u64,
     #[serde(default)]

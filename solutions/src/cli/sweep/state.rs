@@ -47,16 +47,14 @@ pub struct State {
 }
 
 impl State {
-    /// The state after these entries.
-    pub fn new(sweep: &Sweep, entries: impl Iterator<Item = Entry>) -> Self {
+    /// The state before the first entry.
+    pub fn new(sweep: &Sweep) -> Self {
         let trials = 0..sweep.rungs[0].trials;
-        let mut state = Self {
+        Self {
             rungs: vec![Vec::new(); sweep.rungs.len()],
             values: trials.map(|trial| sweep.draw(trial)).collect(),
             ..Self::default()
-        };
-        entries.for_each(|entry| state.add(sweep, entry));
-        state
+        }
     }
 
     pub fn add(&mut self, sweep: &Sweep, entry: Entry) {

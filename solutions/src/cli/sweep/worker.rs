@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    folder::{Folder, Next},
+    folder::{Folder, Next, append},
     space::{Method, Sweep},
     state::{Completed, Entry},
 };
@@ -21,9 +21,6 @@ use crate::{
         species::Species, summary,
     },
 };
-
-/// How often an idle worker looks for a trial.
-const IDLE: Duration = Duration::from_millis(500);
 
 /// Sampling interval of a trial's power.
 const SAMPLING: Duration = Duration::from_secs(5);
@@ -44,7 +41,7 @@ pub fn work(sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
                 let result = train(sweep, &mut trainer, stop).with_context(|| format!("trial {trial}"))?;
                 // The run is still locked, so that no other worker takes the trial before its result is written.
                 if result.is_some() {
-                    folder.add(sweep, &Entry { trial, rung, result })?;
+                    append(&mut folder.journal(sweep)?.0, &Entry { trial, rung, result })?;
                 }
             }
             Next::Test(trial, config, run) => {
@@ -54,7 +51,7 @@ pub fn work(sweep: &Sweep, folder: &Folder, stop: &AtomicBool) -> Result<bool> {
                 let report = summary::finish(&mut open(config, run)?, &command)?;
                 report::write(&path, &report)?;
             }
-            Next::Wait => pause(Instant::now() + IDLE, stop),
+            Next::Wait => pause(Instant::now() + Duration::from_millis(500), stop),
             Next::Done => return Ok(true),
         }
     }
@@ -98,8 +95,7 @@ fn train(sweep: &Sweep, trainer: &mut Trainer, stop: &AtomicBool) -> Result<Opti
     // Those of its own epochs, also in a population.
     result.seconds = trainer.rows.iter().map(|row| row.seconds).sum();
     // A CPU does not report its power, and a GPU that only waits is not part of the trial.
-    let is_on_gpu = trainer.device.device.is_cuda();
-    result.kilowatt_hours = kilowatt_hours(&log)?.filter(|_| is_on_gpu);
+    result.kilowatt_hours = kilowatt_hours(&log)?.filter(|_| trainer.device.device.is_cuda());
     Ok(Some(result))
 }
 
