@@ -88,6 +88,8 @@ impl Sweep {
              least 1, eta of at least 2, and fewest from 1 to epochs"
         );
         self.rungs = match self.method {
+            // No member would continue from a better one.
+            Method::Population if fewest == epochs || trials < eta as usize => Vec::new(),
             Method::Population => {
                 let ends = (fewest..epochs).step_by(fewest as usize).chain([epochs]);
                 ends.map(|epochs| Rung { epochs, trials }).collect()
@@ -96,8 +98,8 @@ impl Sweep {
         };
         ensure!(
             self.rungs.iter().any(|rung| rung.epochs == epochs),
-            "trials is {trials}: with fewest = {fewest} and eta = {eta} no trial is left to train all {epochs} epochs; \
-             expected more trials, a larger fewest or a smaller eta"
+            "trials is {trials}: with fewest = {fewest} and eta = {eta} no trial is left to train all {epochs} epochs, or \
+             no member of a population continues from a better one; expected more trials, another fewest or a smaller eta"
         );
         ensure!(
             !self.space.is_empty(),
