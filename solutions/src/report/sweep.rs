@@ -1,7 +1,7 @@
 //! The page of a sweep: what was tried, how it learned, and what it cost. Its text is in `sweep.html`.
 
 use std::{
-    collections::BTreeSet,
+    cmp::Ordering,
     fs,
     path::{Path, PathBuf},
 };
@@ -130,9 +130,14 @@ impl Sweep<'_> {
         let (low, high) = ends(axis.values.iter().copied().flatten());
         // Values that differ by powers of ten; the plot of the curves has a linear score.
         axis.log = name != "score" && low > 0.0 && high > 20.0 * low;
-        if axis.values.iter().all(Option::is_none) {
-            let words: BTreeSet<String> = values().filter(|value| !value.is_null()).map(cell).collect();
-            axis.words = words.into_iter().collect();
+        let mut words: Vec<&Value> = values().filter(|value| !value.is_null()).collect();
+        let most = words.len() / 2;
+        words.sort_by_key(|value| cell(value));
+        words.sort_by(|a, b| a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal));
+        words.dedup();
+        // Also numbers that repeat, such as those of a list.
+        if axis.values.iter().all(Option::is_none) || name != "score" && words.len() <= most.min(8) {
+            axis.words = words.into_iter().map(cell).collect();
             let index = |value| axis.words.iter().position(|word| *word == cell(value));
             axis.values = values()
                 .map(|value| index(value).map(|index| index as f64))
@@ -154,8 +159,10 @@ impl Sweep<'_> {
                 .filter_map(|row| Some((row.epoch as f64, row.score()?)));
             let points: Vec<(f64, f64)> = points.collect();
             let is_before_last = |end: &&(f64, f64)| rungs.contains(&end.0) && Some(&end.0) != rungs.last();
-            // Not those that diverged.
-            let scored = points.last().filter(|_| trial["score"].is_number());
+            // Not those that diverged or train on.
+            let scored = points
+                .last()
+                .filter(|end| trial["score"].is_number() && trial["epochs"] == end.0);
             stopped.extend(scored.filter(is_before_last));
             match (plot.series.len(), points.len()) {
                 (0, _) => plot
