@@ -82,7 +82,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.5";
     }
     by within {
         finds_the_greatest_number_of_trials: "the greatest number of trials whose `rungs` take at most `hours` device hours",
-            "Compute the device hours of 1, 2, 3, … trials by `rungs` and `cost`, on all devices: the last number that fits is the result." => |d| {
+            "Compute the device hours of 1, 2, 3, … trials by your `rungs` (13.2) and `cost`, on all devices: the last number that fits is the result." => |d| {
             let whole = ([4, 4, 2], 600.0, 1);
             let mut all = vec![((whole, d.whole(2, 9)), 0.5), ((([1, 27, 3], 60.0, 2), 27), 0.5), ((([1, 27, 3], 60.0, 2), 26), 0.5)];
             all.extend((0..6).map(|_| ((search(d), d.whole(1, 150)), d.number(0.2, 0.8))));
