@@ -56,7 +56,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.2";
             |_| [32, 64].map(|side| ([side; 2], [0, 0])).into();
     }
     by traffic {
-        accesses_are_coalesced: "touches the fewest 32-byte sectors",
+        accesses_are_coalesced: "Accesses to x and y are coalesced",
             "threadIdx.x changes fastest in a warp: it must select the column, whose values are next to each other in memory." =>
             |d| vec![([32 * d.whole(1, 2); 2], [0, 0])];
     }

@@ -67,7 +67,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.7";
             |d| [(5, 3), (2, 8), (9, 4)].map(|(rows, channels)| drawn(d, rows, channels)).into();
     }
     by traffic {
-        moves_each_value_once: "Reads each value of x once and writes it once",
+        moves_each_value_once: "Reads and writes each value of x once",
             "Keep the value in a variable between the operators: one `read` and one `write` for each value." =>
             |d| vec![drawn(d, 3, 4)];
     }

@@ -61,12 +61,12 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";
         maps_each_element: "for every i below n",
             "Thread `threadIdx.x` of block `blockIdx.x` has the index blockIdx.x · blockDim.x + threadIdx.x. NaN was in y before." =>
             |d| [(32, 1), (64, 3), (128, 2), (96, 4)].map(|(block, blocks)| drawn(d, block * blocks, block, 0)).into();
-        guards_the_last_block: "often there are more",
+        guards_the_last_block: "often more",
             "The last block has more threads than there are elements: these must neither read nor write." => |d| {
             let n = d.whole(70, 120);
             [(n, 32), (2 * n + 1, 64), (3 * n, 128), (1, 64)].map(|(n, block)| drawn(d, n, block, 0)).into()
         };
-        accepts_more_blocks_than_needed: "often there are more",
+        accepts_more_blocks_than_needed: "often more",
             "Whole blocks may have nothing to do." => |d| {
             let n = d.whole(33, 99);
             [(n, 32, 3), (64, 64, 2)].map(|(n, block, more)| drawn(d, n, block, more)).into()

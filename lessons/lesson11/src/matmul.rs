@@ -70,7 +70,7 @@ fn odd(d: &mut Draw, [low, high]: [usize; 2]) -> usize {
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.6";
     by values {
-        multiplies_whole_tiles: "the matrix product c = a·b",
+        multiplies_whole_tiles: "the product c = a·b",
             "c[row, column] is the sum over i of a[row, i] · b[i, column], tile after tile. NaN was in c before." =>
             |_| vec![[16, 16, 16], [16, 16, 48], [32, 48, 16], [48, 16, 32]];
         accepts_sizes_that_do_not_fit: "for any m, n and k",
@@ -80,7 +80,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.6";
         };
     }
     by reads {
-        reads_each_value_once: "reads no value of a or b from global memory twice",
+        reads_each_value_once: "No block reads a value from global memory twice",
             "Each thread of a block loads one value of each tile; all products are computed from shared memory." =>
             |d| vec![[32, 32, 16 * d.whole(2, 3)], [odd(d, [8, 12]), odd(d, [12, 15]), odd(d, [10, 15])]];
     }
