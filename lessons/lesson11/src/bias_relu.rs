@@ -1,48 +1,30 @@
 //! 11.2: bias and ReLU over a matrix, coalesced.
 
-use grader::{Check, Draw, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Buffer, Trace};
+use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
 
-use crate::{
-    Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size},
-};
+use crate::{Lesson11, REFERENCE, answers, launch::Launch, verdict::Checked};
 
 /// Rows and columns, further blocks along x and y.
-type Input = ([usize; 2], [usize; 2]);
+type Input = ([usize; 2], [u32; 2]);
 
-/// Runs the kernel and returns it with its trace and the buffers of x and y. Tests the values.
-fn run(
-    answer: &Lesson11,
-    ([rows, columns], more): Input,
-) -> Result<(Kernel, Trace, [Buffer<f32>; 2]), grader::Finding> {
+/// Runs the kernel, and tests the values.
+fn run(answer: &Lesson11, ([rows, columns], more): Input) -> Result<Checked, Finding> {
     let mut d = grader::draw();
     let (x, bias) = (d.list(rows * columns, -3.0, 3.0), d.list(columns, 0.5, 2.0));
-    let blocks = [columns.div_ceil(32) + more[0], rows.div_ceil(8) + more[1]];
-    let text = format!(
-        "{rows} rows, {columns} columns, grid ({}, {}), block (32, 8)",
-        blocks[0], blocks[1]
-    );
-    let mut kernel = Kernel::new("bias_relu", (answer.bias_relu)(), text, 0.0);
-    let buffers = [&x, &bias].map(|values| kernel.memory.upload(values));
-    let y = kernel.output(x.len());
-    let sizes = [rows, columns].map(|size| Arg::value(size as i32));
-    let arguments = [&buffers.map(Arg::read)[..], &[Arg::write(y)], &sizes].concat();
-    let trace = kernel.launch(Size(blocks, [32, 8], 0), &arguments)?;
+    let kernel = ("bias_relu", (answer.bias_relu)());
+    let mut launch = Launch::of_matrix(kernel, &x, columns, &[&bias]);
+    launch.grid = (launch.grid.0 + more[0], launch.grid.1 + more[1]);
+    let ran = launch.check(&format!("{rows} rows, {columns} columns"), 0.0)?;
     let value = |(i, x): (usize, &f32)| (f64::from(*x) + f64::from(bias[i % columns])).max(0.0);
     let expected = x.iter().enumerate().map(value).collect();
-    kernel.close("y", y, (&[rows, columns], "f32"), expected)?;
-    Ok((kernel, trace, [buffers[0], y]))
-}
-
-fn values(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    ran.close("y", "f32", &[rows, columns], expected)?;
+    Ok(ran)
 }
 
 fn traffic(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, [x, y]) = run(answer, input)?;
-    kernel.coalesced("x", &trace, x)?;
-    kernel.coalesced("y", &trace, y)
+    let ran = run(answer, input)?;
+    ran.coalesced("x", 0)?;
+    ran.coalesced("y", 2)
 }
 
 fn odd(d: &mut Draw, least: usize) -> usize {
@@ -50,7 +32,7 @@ fn odd(d: &mut Draw, least: usize) -> usize {
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.2";
-    by values {
+    by run {
         adds_the_bias_of_the_column: "max(x[r, c] + bias[c], 0)",
             "Element (r, c) of a row-major matrix is number r · columns + c. NaN was in y before." =>
             |_| [32, 64].map(|side| ([side; 2], [0, 0])).into();
@@ -60,7 +42,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.2";
             "threadIdx.x changes fastest in a warp: it must select the column, whose values are next to each other in memory." =>
             |d| vec![([32 * d.whole(1, 2); 2], [0, 0])];
     }
-    by values {
+    by run {
         guards_the_columns: "may reach beyond both",
             "A thread beyond the last column must neither read nor write." =>
             |d| [8, 16].map(|rows| ([rows, odd(d, rows)], [0, 0])).into();

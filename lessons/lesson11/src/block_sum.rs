@@ -1,51 +1,41 @@
 //! 11.3: the sum of each block, by a tree in shared memory.
 
 use grader::{Check, Finding, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Mode, Trace};
+use grid::{Access, Mode};
 
 use crate::{
     Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size, most_of_a_thread},
+    launch::{Argument::*, Launch},
+    verdict::Checked,
 };
 
 /// Values, threads a block, further blocks.
 type Input = (usize, usize, usize);
 
-fn run(answer: &Lesson11, (n, block, more): Input) -> Result<(Kernel, Trace), Finding> {
+fn run(answer: &Lesson11, (n, block, more): Input) -> Result<Checked, Finding> {
     let x = grader::draw().list(n, 0.5, 2.0);
-    let blocks = n.div_ceil(block) + more;
-    let text = format!("n = {n}, grid {blocks}, block {block}");
-    let mut kernel = Kernel::new("block_sum", (answer.block_sum)(), text, 1.0);
-    let (input, y) = (kernel.memory.upload(&x), kernel.output(blocks));
-    let arguments = [Arg::read(input), Arg::write(y), Arg::value(n as i32)];
-    let trace = kernel.launch(Size([blocks, 1], [block, 1], 4 * block), &arguments)?;
     let sums = x
         .chunks(block)
         .map(|part| part.iter().map(|&x| f64::from(x)).sum());
     let mut expected: Vec<f64> = sums.collect();
-    expected.resize(blocks, 0.0);
-    kernel.close("y", y, (&[blocks], "f32"), expected)?;
-    Ok((kernel, trace))
-}
-
-fn sums(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    expected.resize(expected.len() + more, 0.0);
+    let blocks = expected.len();
+    let arguments = [Floats(&x), Output(blocks), Int(n)];
+    let kernel = ("block_sum", (answer.block_sum)());
+    let mut launch = Launch::new(kernel, (blocks * block, 1), (block as u32, 1), &arguments);
+    launch.shared = 4 * block;
+    let ran = launch.check(&format!("n = {n}"), 1.0)?;
+    ran.close("y", "f32", &[blocks], expected)?;
+    Ok(ran)
 }
 
 fn reads(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace) = run(answer, input)?;
-    let (most, at) = most_of_a_thread(&trace, |access| access.mode != Mode::Write);
-    kernel.count(
-        "reads",
-        "reads of a thread",
-        [input.1 as u64 / 4, most],
-        &trace,
-        at,
-    )
+    let (most, is_read) = (input.1 as u64 / 4, |access: &Access| access.mode != Mode::Write);
+    run(answer, input)?.by_thread("reads", most, is_read)
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.3";
-    by sums {
+    by run {
         adds_the_values_of_each_block: "the sum of each block's values",
             "Each step adds the upper half of the remaining sums to the lower half; after the step for 1, sums[0] is the sum." =>
             |d| { let blocks = d.whole(2, 4); vec![(256, 256, 0), (64 * blocks, 64, 0), (128 * blocks, 128, 0)] };

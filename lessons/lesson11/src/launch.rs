@@ -1,275 +1,166 @@
-//! Launches on the emulated grid: compiles each text once, and turns what a kernel did wrong into a finding.
+//! Launches: a kernel with its grid, its block and its arguments, and what it does on the emulated grid.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+    sync::{LazyLock, Mutex, OnceLock, PoisonError},
 };
 
-use grader::{Case, Finding, Values, Verdict, Wrong, compiling, given, not_run};
-use grid::{Access, Arg, Buffer, Element, Error, Fault, Kind, Memory, Mode, Module, Place, Source, Trace};
+use grid::{Arg, Error, Fault, Memory, Module, Source, Trace};
 
-type Compiled = Arc<OnceLock<Result<Module, Error>>>;
-
-/// Compiles the text of a kernel, if no check has done so before.
-pub fn compiled(name: &str, text: String) -> Compiled {
-    static MODULES: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+/// Compiles the text of a kernel, if it was not compiled before. A module is kept until the process ends.
+pub fn compiled(name: &str, text: &str) -> &'static Result<Module, Error> {
+    type Modules = HashMap<String, &'static OnceLock<Result<Module, Error>>>;
+    static MODULES: LazyLock<Mutex<Modules>> = LazyLock::new(Mutex::default);
     let mut modules = MODULES.lock().unwrap_or_else(PoisonError::into_inner);
-    let module = modules.entry(text.clone()).or_default().clone();
+    let module = *modules
+        .entry(text.to_owned())
+        .or_insert_with(|| Box::leak(Box::default()));
     drop(modules);
-    module.get_or_init(|| Source::text(&path(name), text).compile());
-    module
+    module.get_or_init(|| Source::text(&path(name), text).compile())
 }
 
 /// The file in which a student writes a kernel.
-fn path(name: &str) -> String {
+pub fn path(name: &str) -> String {
     format!("exercises/lesson11/src/{name}.cu")
 }
 
 /// What is left to do in a text: `11.1: the index of this thread, …`.
-fn to_do(text: &str) -> Option<&str> {
+pub fn to_do(text: &str) -> Option<&str> {
     let mut left = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("// TODO "));
     left.find(|what| what.starts_with("11."))
 }
 
-/// Blocks along x and y, threads along x and y, bytes of dynamic shared memory of a block.
-pub struct Size(pub [usize; 2], pub [usize; 2], pub usize);
+/// An argument of a kernel.
+#[derive(Clone, Copy)]
+pub enum Argument<'a> {
+    /// A list of floats, which the kernel reads.
+    Floats(&'a [f32]),
+    /// A list of ints, which the kernel reads.
+    Ints(&'a [i32]),
+    /// Space for so many floats, which the kernel writes: the result.
+    Output(usize),
+    /// Space for so many ints, which the kernel writes, too.
+    IntOutput(usize),
+    /// An int.
+    Int(usize),
+    /// A float.
+    Float(f32),
+}
+use Argument::{Float, Floats, Int, IntOutput, Ints, Output};
 
-/// A kernel with its input and memory, on which every launch is traced.
-pub struct Kernel {
-    name: &'static str,
-    text: String,
-    input: String,
-    case: Case,
-    pub memory: Memory,
+/// A kernel with its grid, its block and its arguments.
+pub struct Launch<'a> {
+    /// The name of the kernel.
+    pub kernel: &'static str,
+    /// The text of its `.cu` file.
+    pub text: String,
+    /// Blocks along x and along y.
+    pub grid: (u32, u32),
+    /// Threads of a block along x and along y.
+    pub block: (u32, u32),
+    /// Bytes of dynamic shared memory.
+    pub shared: usize,
+    /// Its arguments, in order.
+    pub arguments: Vec<Argument<'a>>,
 }
 
-impl Kernel {
-    /// `scale` is the size of the numbers of which a result is the sum, or 0.
-    pub fn new(name: &'static str, text: String, input: String, scale: f64) -> Self {
-        let (case, mut memory) = (given(&*input).at_scale(scale), Memory::new());
-        memory.trace();
+/// The name of a kernel, and the text of its `.cu` file.
+pub type Kernel = (&'static str, String);
+
+/// What a launch accessed and wrote.
+#[derive(Default)]
+pub struct Ran {
+    /// Its accesses.
+    pub trace: Trace,
+    /// The floats that it wrote.
+    pub floats: Vec<f32>,
+    /// The ints that it wrote.
+    pub ints: Vec<i32>,
+}
+
+impl<'a> Launch<'a> {
+    /// Blocks of `block` threads that cover so many elements along x and along y.
+    pub fn new(kernel: Kernel, of: (usize, usize), block: (u32, u32), arguments: &[Argument<'a>]) -> Self {
+        let blocks = |n: usize, threads: u32| n.div_ceil(threads as usize) as u32;
+        // The name of canopy's own kernel says its dtype.
+        let names = ["max_points_f32", kernel.0];
         Self {
-            name,
-            text,
-            input,
-            case,
-            memory,
-        }
-    }
-
-    /// A buffer of `len` NaNs: what is not written is seen.
-    pub fn output(&mut self, len: usize) -> Buffer<f32> {
-        self.memory.upload(&vec![f32::NAN; len])
-    }
-
-    /// Runs the kernel once.
-    pub fn launch(&mut self, Size(grid, block, shared): Size, arguments: &[Arg]) -> Result<Trace, Finding> {
-        if let Some(what) = to_do(&self.text) {
-            panic!("not yet implemented: {what}");
-        }
-        let compiled = compiling(|| compiled(self.name, self.text.clone()));
-        let module = match compiled.get() {
-            Some(Ok(module)) => module,
-            Some(Err(Error::Wrong(why))) => return Err(self.rejected(why)),
-            Some(Err(Error::NotRun(why))) => not_run(why),
-            None => not_run("the kernel was not compiled"),
-        };
-        // canopy's own kernels have the dtype in their names.
-        let names = [self.name.to_owned(), format!("{}_f32", self.name)];
-        let name = module.kernels().find(|name| names.iter().any(|n| n == name));
-        let [grid, block] = [grid, block].map(|[x, y]| (x as u32, y as u32));
-        let launched = module.launch(
-            name.unwrap_or(self.name),
-            grid,
+            kernel: names[usize::from(!kernel.1.contains("max_points_##NAME"))],
+            text: kernel.1,
+            grid: (blocks(of.0, block.0), blocks(of.1, block.1)),
             block,
-            shared,
-            &mut self.memory,
-            arguments,
-        );
-        launched
-            .map(|launched| launched.trace)
-            .map_err(|fault| self.fault(&fault))
-    }
-
-    /// Tests the content of a buffer.
-    pub fn close<T: Element + Into<f64>>(
-        &self,
-        what: &str,
-        got: Buffer<T>,
-        (shape, dtype): (&[usize], &'static str),
-        expected: Vec<f64>,
-    ) -> Verdict {
-        let got = self.memory.download(got).into_iter().map(Into::into).collect();
-        let [got, expected] = [got, expected].map(|numbers| Values::tensor(numbers, shape, dtype));
-        self.case.close(what, got, expected)
-    }
-
-    /// Tests that the accesses of `buffer` are coalesced.
-    pub fn coalesced(&self, name: &str, trace: &Trace, buffer: Buffer<f32>) -> Verdict {
-        let traffic = trace.traffic(buffer);
-        let unit = format!("sectors in {} accesses of a warp", traffic.requests);
-        let counts = [traffic.fewest, traffic.sectors];
-        self.count(
-            &format!("sectors of `{name}`"),
-            &unit,
-            counts,
-            trace,
-            traffic.worst,
-        )
-    }
-
-    /// Tests that shared memory is free of bank conflicts.
-    pub fn free_of_conflicts(&self, trace: &Trace) -> Verdict {
-        let conflicts = trace.conflicts();
-        let unit = format!("passes for {} accesses of a warp", conflicts.requests);
-        let counts = [conflicts.requests, conflicts.passes];
-        self.count("bank conflicts", &unit, counts, trace, conflicts.worst)
-    }
-
-    /// Tests that a count is at most what is allowed. `worst` is an access of `trace` beyond that.
-    pub fn count(
-        &self,
-        what: &str,
-        unit: &str,
-        [most, got]: [u64; 2],
-        trace: &Trace,
-        worst: Option<usize>,
-    ) -> Verdict {
-        if got <= most {
-            return Ok(());
+            shared: 0,
+            arguments: arguments.to_vec(),
         }
-        let lines = [
-            format!("at most   {most} {unit}"),
-            format!("got       {got} {unit}"),
-        ];
-        let mut wrong = self.wrong(what, lines, trace, worst);
-        // Per mille of what is allowed: another way to write it may access more often.
-        wrong.got = Some((got * 1000 / most.max(1)).into());
-        let line = worst.map(|at| trace.accesses[at].line);
-        wrong.at = line.map(|line| format!("{}:{line}", path(self.name)));
-        Err(wrong)
     }
 
-    fn wrong(
-        &self,
-        what: &str,
-        lines: impl IntoIterator<Item = String>,
-        trace: &Trace,
-        at: Option<usize>,
-    ) -> Finding {
-        let picture = at.map(|at| trace.picture(at)).unwrap_or_default();
-        let picture = picture.into_iter().map(|line| format!("          {line}"));
-        Box::new(Wrong {
-            input: self.input.clone(),
-            what: what.into(),
-            lines: lines.into_iter().chain(picture).collect(),
-            page: at.map(|at| trace.page(&format!("{}.cu: {what}, {}", self.name, self.input), at)),
-            ..Wrong::default()
+    /// 11.2, and others that compute each element of x `[rows, columns]` from itself and values of its column.
+    pub fn of_matrix(kernel: Kernel, x: &'a [f32], columns: usize, values: &[&'a [f32]]) -> Self {
+        let rows = x.len() / columns;
+        let mut arguments = vec![Floats(x)];
+        arguments.extend(values.iter().map(|values| Floats(values)));
+        arguments.extend([Output(x.len()), Int(rows), Int(columns)]);
+        Self::new(kernel, (columns, rows), (32, 8), &arguments)
+    }
+
+    /// 11.5, and others with the same task: the transpose of x `[rows, columns]`.
+    pub fn transpose(kernel: Kernel, x: &'a [f32], columns: usize) -> Self {
+        let rows = x.len() / columns;
+        let arguments = [Floats(x), Output(x.len()), Int(rows), Int(columns)];
+        Self::new(kernel, (columns, rows), (32, 32), &arguments)
+    }
+
+    /// 11.6, and others with the same task: a `[m, k]` times b `[k, n]`.
+    pub fn matmul(kernel: Kernel, a: &'a [f32], b: &'a [f32], k: usize) -> Self {
+        let (m, n) = (a.len() / k, b.len() / k);
+        let arguments = [Floats(a), Floats(b), Output(m * n), Int(m), Int(n), Int(k)];
+        Self::new(kernel, (n, m), (16, 16), &arguments)
+    }
+
+    /// 11.4: the maxima of x `[points, n]` over the clouds that begin and end at `starts`.
+    pub fn max_points(kernel: Kernel, x: &'a [f32], starts: &'a [i32], n: usize) -> Self {
+        let clouds = starts.len() - 1;
+        let (y, at) = (Output(clouds * n), IntOutput(clouds * n));
+        let arguments = [Floats(x), Ints(starts), y, at, Int(n)];
+        Self::new(kernel, (n, 8 * clouds), (32, 8), &arguments)
+    }
+
+    /// Bytes of all lists, once each: what the kernel must move at least.
+    pub fn bytes(&self) -> usize {
+        let values = self.arguments.iter().map(|argument| match *argument {
+            Floats(values) => values.len(),
+            Ints(values) => values.len(),
+            Output(n) | IntOutput(n) => n,
+            Int(_) | Float(_) => 0,
+        });
+        4 * values.sum::<usize>()
+    }
+
+    /// Runs the kernel once. Its outputs contain NaN and -1 before: what is not written is seen.
+    ///
+    /// # Errors
+    /// Returns what the kernel does wrong.
+    pub fn run(&self, module: &Module) -> Result<Ran, Fault> {
+        let mut memory = Memory::new();
+        memory.trace();
+        let (mut floats, mut ints) = (None, None);
+        let arguments = self.arguments.iter().map(|argument| match *argument {
+            Floats(values) => Arg::read(memory.upload(values)),
+            Ints(values) => Arg::read(memory.upload(values)),
+            Output(n) => Arg::write(*floats.insert(memory.upload(&vec![f32::NAN; n]))),
+            IntOutput(n) => Arg::write(*ints.insert(memory.upload(&vec![-1; n]))),
+            Int(n) => Arg::value(n as i32),
+            Float(value) => Arg::value(value),
+        });
+        let arguments: Vec<Arg> = arguments.collect();
+        let (grid, block, shared) = (self.grid, self.block, self.shared);
+        let ran = module.launch(self.kernel, grid, block, shared, &mut memory, &arguments)?;
+        Ok(Ran {
+            trace: ran.trace,
+            floats: floats.map_or(Vec::new(), |buffer| memory.download(buffer)),
+            ints: ints.map_or(Vec::new(), |buffer| memory.download(buffer)),
         })
     }
-
-    fn fault(&self, fault: &Fault) -> Finding {
-        let (trace, at) = (&fault.trace, fault.trace.faulty);
-        let mut lines = fault.message.lines();
-        let mut shown = vec![format!("got       {}", lines.next().unwrap_or_default())];
-        let number = fault
-            .lines
-            .first()
-            .map(|line| format!("{}:{line}", path(self.name)));
-        let mut place = None;
-        for line in lines.filter_map(|line| line.strip_prefix("  ")) {
-            match (line.strip_prefix("at "), line.strip_prefix("and ")) {
-                (Some(at), _) => place = Some(at.to_owned()),
-                (_, Some(other)) if place.as_deref() == Some(other) => {}
-                (_, Some(other)) => shown.push(format!("and       {other}")),
-                _ => shown.push(format!("          {line}")),
-            }
-        }
-        let mut wrong = self.wrong("accesses of the launch", shown, trace, at);
-        wrong.at = place.or(number);
-        wrong.cause = cause(fault.kind);
-        // Names and layouts may differ from those of a known mistake.
-        let access = at.map_or(vec![], |at| {
-            let access = trace.accesses[at];
-            let same = |a: &&Access| {
-                (a.block, a.memory, a.offset) == (access.block, access.memory, access.offset)
-                    && a.thread != access.thread
-            };
-            // Without a barrier in a loop, another thread is in a later turn.
-            let other = trace.accesses[..at].iter().rfind(same);
-            let is_ahead = other.is_some_and(|other| other.turn > access.turn);
-            let is_sum = self.name == "block_sum" && access.mode == Mode::Read && access.offset == 0;
-            let place = match access.memory {
-                Place::Buffer(index) => [index as f64, access.offset as f64],
-                Place::Shared(_) => [-1.0, is_sum.into()],
-            };
-            if fault.kind == Kind::Race && place[0] >= 0.0 {
-                wrong.cause = Some("Several threads access one element of the result, and one of them writes: only one thread may.");
-            } else if fault.kind == Kind::Race && is_sum && is_ahead {
-                wrong.cause = Some("Several threads read the sum from shared memory: only thread 0 may, and only it writes the result.");
-            }
-            let numbers = [access.block, access.thread, is_ahead.into()].map(f64::from);
-            [&place[..], &numbers].concat()
-        });
-        let signature = [vec![f64::from(fault.kind as u32)], access].concat();
-        let shape = [signature.len()];
-        wrong.got = Some(Values::tensor(signature, &shape, "integer"));
-        wrong
-    }
-
-    /// What the compiler says: its first error.
-    fn rejected(&self, why: &str) -> Finding {
-        let error = why.lines().find_map(|line| line.split_once(" error: "));
-        let (place, text) = error.unwrap_or(("", why.lines().last().unwrap_or_default()));
-        let mut wrong = self.wrong(
-            "the compiler's verdict",
-            [format!("got       {text}")],
-            &Trace::default(),
-            None,
-        );
-        let line = place.split(':').nth(1);
-        wrong.at = line.map(|line| format!("{}:{line}", path(self.name)));
-        wrong.cause = Some("The kernel does not compile: the first error is above, with its line.");
-        wrong
-    }
-}
-
-/// The most accesses of one thread that `counts` selects, and the last of them.
-pub fn most_of_a_thread(trace: &Trace, mut counts: impl FnMut(&Access) -> bool) -> (u64, Option<usize>) {
-    let mut of_thread: HashMap<_, (u64, Option<usize>)> = HashMap::new();
-    for (at, access) in trace
-        .accesses
-        .iter()
-        .enumerate()
-        .filter(|(_, access)| counts(access))
-    {
-        let (count, last) = of_thread.entry((access.block, access.thread)).or_default();
-        (*count, *last) = (*count + 1, Some(at));
-    }
-    of_thread.into_values().max().unwrap_or_default()
-}
-
-/// What usually is wrong if no known mistake has the same fault.
-fn cause(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
-        Kind::OutOfBounds | Kind::Index => {
-            "The index is beyond the end: is every access behind a guard, and is the index computed from the right sizes?"
-        }
-        Kind::ReadOnly => "The kernel writes to an input.",
-        Kind::Uninitialised => {
-            "Shared memory is read before a value was written there: is a barrier between the two, and does every element get \
-             a value where the input ends?"
-        }
-        Kind::Race => {
-            "Two threads access one element, one of them writes, and no barrier is between: is a barrier missing, do two \
-             threads write one result, or does one read what the other one changes in the same step?"
-        }
-        Kind::Deadlock | Kind::DivergentBarrier => {
-            "Every thread of a block must reach the same barrier: none may return before it or pass it by in a branch."
-        }
-        Kind::Endless => "A loop does not end: does its variable change, and is its condition right?",
-        _ => return None,
-    })
 }

@@ -7,7 +7,7 @@ mod bias_relu;
 mod block_sum;
 mod chain;
 mod fused;
-mod launch;
+pub mod launch;
 mod map;
 mod matmul;
 mod max_points;
@@ -16,8 +16,7 @@ mod right;
 #[allow(unused, clippy::todo)]
 mod stubs;
 mod transpose;
-
-pub use launch::compiled;
+mod verdict;
 
 use canopy::profile::{self, Cost, Counted, Machine, Operator};
 

@@ -3,61 +3,43 @@
 use std::collections::HashSet;
 
 use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Buffer, Place, Trace};
+use grid::Place;
 
 use crate::{
     Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size, most_of_a_thread},
+    launch::{Argument::*, Launch},
+    verdict::Checked,
 };
 
-/// x, a and b, blocks and threads of a block.
+/// x, a and b, the threads of a block, further blocks.
 type Input = (Vec<f32>, [f32; 2], [usize; 2]);
 
-/// `n` values for blocks of `block` threads, and `more` blocks than they need.
 fn drawn(d: &mut Draw, n: usize, block: usize, more: usize) -> Input {
     let ab = d.list(2, 1.1, 3.0);
-    let x = d.list(n, -5.0, 5.0);
-    (x, [ab[0], ab[1]], [n.div_ceil(block) + more, block])
+    (d.list(n, -5.0, 5.0), [ab[0], ab[1]], [block, more])
 }
 
-fn run(
-    answer: &Lesson11,
-    (x, [a, b], [blocks, block]): Input,
-) -> Result<(Kernel, Trace, Buffer<f32>), Finding> {
+fn run(answer: &Lesson11, (x, [a, b], [block, more]): Input) -> Result<Checked, Finding> {
     let n = x.len();
-    let text = format!("n = {n}, a = {a}, b = {b}, grid {blocks}, block {block}");
-    let mut kernel = Kernel::new("map", (answer.map)(), text, 0.0);
-    let (input, y) = (kernel.memory.upload(&x), kernel.output(n));
-    let numbers = [Arg::value(a), Arg::value(b), Arg::value(n as i32)];
-    let arguments = [&[Arg::read(input), Arg::write(y)], &numbers[..]].concat();
-    let trace = kernel.launch(Size([blocks, 1], [block, 1], 0), &arguments)?;
+    let arguments = [Floats(&x), Output(n), Float(a), Float(b), Int(n)];
+    let kernel = ("map", (answer.map)());
+    let launch = Launch::new(kernel, (n + more * block, 1), (block as u32, 1), &arguments);
+    let ran = launch.check(&format!("n = {n}, a = {a}, b = {b}"), 0.0)?;
     let [a, b] = [a, b].map(f64::from);
     let expected = x.iter().map(|&x| a * f64::from(x) + b).collect();
-    kernel.close("y", y, (&[n], "f32"), expected)?;
-    Ok((kernel, trace, input))
-}
-
-fn values(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    ran.close("y", "f32", &[n], expected)?;
+    Ok(ran)
 }
 
 fn reads(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, x) = run(answer, input)?;
     let mut seen = HashSet::new();
-    let (most, at) = most_of_a_thread(&trace, |access| {
-        access.memory == Place::from(x) && seen.insert((access.block, access.thread, access.offset))
-    });
-    kernel.count(
-        "elements of `x` that are read",
-        "by one thread",
-        [1, most],
-        &trace,
-        at,
-    )
+    run(answer, input)?.by_thread("elements of `x` that are read", 1, |access| {
+        access.memory == Place::Buffer(0) && seen.insert((access.block, access.thread, access.offset))
+    })
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.1";
-    by values {
+    by run {
         maps_each_element: "for every i below n",
             "Thread `threadIdx.x` of block `blockIdx.x` has the index blockIdx.x · blockDim.x + threadIdx.x. NaN was in y before." =>
             |d| [(32, 1), (64, 3), (128, 2), (96, 4)].map(|(block, blocks)| drawn(d, block * blocks, block, 0)).into();

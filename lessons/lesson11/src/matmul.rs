@@ -3,63 +3,42 @@
 use std::collections::HashSet;
 
 use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Buffer, Mode, Place, Trace};
+use grid::{Access, Mode, Place};
 
-use crate::{
-    Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size},
-};
+use crate::{Lesson11, REFERENCE, answers, launch::Launch, verdict::Checked};
 
 /// m, n, k.
 type Input = [usize; 3];
 
-fn run(answer: &Lesson11, [m, n, k]: Input) -> Result<(Kernel, Trace, [Buffer<f32>; 2]), Finding> {
+fn run(answer: &Lesson11, [m, n, k]: Input) -> Result<Checked, Finding> {
     let mut d = grader::draw();
-    let factors = [m * k, k * n].map(|count| d.list(count, -2.0, 2.0));
-    let blocks = [n.div_ceil(16), m.div_ceil(16)];
-    let text = format!(
-        "m = {m}, n = {n}, k = {k}, grid ({}, {}), block (16, 16)",
-        blocks[0], blocks[1]
-    );
-    let mut kernel = Kernel::new("matmul", (answer.matmul)(), text, 4.0);
-    let [a, b] = &factors;
-    let inputs = [a, b].map(|values| kernel.memory.upload(values));
-    let c = kernel.output(m * n);
-    let sizes = [m, n, k].map(|size| Arg::value(size as i32));
-    let arguments = [&inputs.map(Arg::read)[..], &[Arg::write(c)], &sizes].concat();
-    let trace = kernel.launch(Size(blocks, [16, 16], 0), &arguments)?;
+    let [a, b] = [m * k, k * n].map(|count| d.list(count, -2.0, 2.0));
+    let launch = Launch::matmul(("matmul", (answer.matmul)()), &a, &b, k);
+    let ran = launch.check(&format!("m = {m}, n = {n}, k = {k}"), 4.0)?;
     let product = |i: usize, j: usize| f64::from(a[i / n * k + j]) * f64::from(b[j * n + i % n]);
     let expected = (0..m * n).map(|i| (0..k).map(|j| product(i, j)).sum()).collect();
-    kernel.close("c", c, (&[m, n], "f32"), expected)?;
-    Ok((kernel, trace, inputs))
-}
-
-fn values(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    ran.close("c", "f32", &[m, n], expected)?;
+    Ok(ran)
 }
 
 fn reads(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, inputs) = run(answer, input)?;
     let [m, n, k] = input;
+    let ran = run(answer, input)?;
     // How often a block reads what another one reads, too.
     let most = [m * k * n.div_ceil(16), k * n * m.div_ceil(16)];
-    for ((name, of), most) in ["a", "b"].into_iter().zip(inputs).zip(most) {
-        let of = |access: &grid::Access| access.memory == Place::from(of) && access.mode == Mode::Read;
+    for (index, (name, most)) in ["a", "b"].into_iter().zip(most).enumerate() {
+        let of = |access: &Access| access.memory == Place::Buffer(index) && access.mode == Mode::Read;
         let (mut seen, mut bytes, mut again) = (HashSet::new(), 0, None);
-        for (at, access) in trace.accesses.iter().enumerate().filter(|(_, access)| of(access)) {
-            bytes += access.bytes;
-            if !seen.insert((access.block, access.offset)) {
-                again = again.or(Some(at));
+        for (at, access) in ran.ran.trace.accesses.iter().enumerate() {
+            if of(access) {
+                bytes += u64::from(access.bytes);
+                if !seen.insert((access.block, access.offset)) {
+                    again = again.or(Some(at));
+                }
             }
         }
-        let counts = [most as u64, u64::from(bytes) / 4];
-        kernel.count(
-            &format!("reads of `{name}`"),
-            "values read",
-            counts,
-            &trace,
-            again,
-        )?;
+        let what = format!("reads of `{name}`");
+        ran.count(&what, "values read", [most as u64, bytes / 4], again)?;
     }
     Ok(())
 }
@@ -69,7 +48,7 @@ fn odd(d: &mut Draw, [low, high]: [usize; 2]) -> usize {
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.6";
-    by values {
+    by run {
         multiplies_whole_tiles: "the product c = a·b",
             "c[row, column] is the sum over i of a[row, i] · b[i, column], tile after tile. NaN was in c before." =>
             |_| vec![[16, 16, 16], [16, 16, 48], [32, 48, 16], [48, 16, 32]];

@@ -1,35 +1,23 @@
 //! 11.4: the maximum over the points of a cloud, with its first arg-max.
 
 use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Buffer, Place, Trace};
+use grid::{Access, Place};
 
-use crate::{
-    Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size, most_of_a_thread},
-};
+use crate::{Lesson11, REFERENCE, answers, launch::Launch, verdict::Checked};
 
 /// Points of each cloud, values of all points, channels.
 type Input = (Vec<usize>, Vec<f32>, usize);
 
 fn drawn(d: &mut Draw, clouds: &[usize], n: usize, [low, high]: [f64; 2]) -> Input {
-    (
-        clouds.to_vec(),
-        d.list(clouds.iter().sum::<usize>() * n, low, high),
-        n,
-    )
+    let values = clouds.iter().sum::<usize>() * n;
+    (clouds.to_vec(), d.list(values, low, high), n)
 }
 
-fn run(answer: &Lesson11, (clouds, x, n): Input) -> Result<(Kernel, Trace, Buffer<f32>), Finding> {
-    let blocks = [n.div_ceil(32), clouds.len()];
-    let text = format!(
-        "clouds of {clouds:?} points, n = {n}, grid ({}, {}), block (32, 8)",
-        blocks[0], blocks[1]
-    );
+fn run(answer: &Lesson11, (clouds, x, n): Input) -> Result<Checked, Finding> {
     let mut starts = vec![0];
-    starts.extend(clouds.iter().scan(0, |end, count| {
-        *end += *count as i32;
-        Some(*end)
-    }));
+    for (cloud, count) in clouds.iter().enumerate() {
+        starts.push(starts[cloud] + *count as i32);
+    }
     let (mut tops, mut rows) = (Vec::new(), Vec::new());
     for of in starts.windows(2) {
         for channel in 0..n as i32 {
@@ -47,40 +35,22 @@ fn run(answer: &Lesson11, (clouds, x, n): Input) -> Result<(Kernel, Trace, Buffe
             rows.push(f64::from(row));
         }
     }
-    let mut kernel = Kernel::new("max_points", (answer.max_points)(), text, 0.0);
-    let (input, starts) = (kernel.memory.upload(&x), kernel.memory.upload(&starts));
-    let (y, at) = (
-        kernel.output(tops.len()),
-        kernel.memory.upload(&vec![-1; tops.len()]),
-    );
-    let buffers = [Arg::read(input), Arg::read(starts), Arg::write(y), Arg::write(at)];
-    let arguments = [&buffers[..], &[Arg::value(n as i32)]].concat();
-    let trace = kernel.launch(Size(blocks, [32, 8], 0), &arguments)?;
+    let launch = Launch::max_points(("max_points", (answer.max_points)()), &x, &starts, n);
+    let ran = launch.check(&format!("clouds of {clouds:?} points, n = {n}"), 0.0)?;
     let shape = [clouds.len(), n];
-    kernel.close("y", y, (&shape, "f32"), tops)?;
-    kernel.close("at", at, (&shape, "integer"), rows)?;
-    Ok((kernel, trace, input))
-}
-
-fn maxima(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    ran.close("y", "f32", &shape, tops)?;
+    ran.close("at", "integer", &shape, rows)?;
+    Ok(ran)
 }
 
 fn reads(answer: &Lesson11, input: Input) -> Verdict {
-    let points = input.0[0] as u64;
-    let (kernel, trace, x) = run(answer, input)?;
-    let (most, at) = most_of_a_thread(&trace, |access| access.memory == Place::from(x));
-    kernel.count(
-        "reads of `x`",
-        "reads of a thread",
-        [points / 4, most],
-        &trace,
-        at,
-    )
+    let most = input.0[0] as u64 / 4;
+    let of_x = |access: &Access| access.memory == Place::Buffer(0);
+    run(answer, input)?.by_thread("reads of `x`", most, of_x)
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.4";
-    by maxima {
+    by run {
         finds_the_maximum_and_its_row: "the maximum of each channel",
             "Each of the 8 threads goes through every eighth row of its cloud; then one of them combines the 8 results." => |d| {
             let count = d.whole(20, 40);

@@ -1,52 +1,32 @@
 //! 11.5: transpose through shared memory, coalesced on both sides and free of bank conflicts.
 
 use grader::{Check, Draw, Finding, Mistake, Verdict, mistakes, rows};
-use grid::{Arg, Buffer, Trace};
 
-use crate::{
-    Lesson11, REFERENCE, answers,
-    launch::{Kernel, Size},
-};
+use crate::{Lesson11, REFERENCE, answers, launch::Launch, verdict::Checked};
 
 /// Rows and columns of x.
 type Input = [usize; 2];
 
-fn run(answer: &Lesson11, [rows, columns]: Input) -> Result<(Kernel, Trace, [Buffer<f32>; 2]), Finding> {
+fn run(answer: &Lesson11, [rows, columns]: Input) -> Result<Checked, Finding> {
     let x = grader::draw().list(rows * columns, -9.0, 9.0);
-    let blocks = [columns.div_ceil(32), rows.div_ceil(32)];
-    let text = format!(
-        "{rows} rows, {columns} columns, grid ({}, {}), block (32, 32)",
-        blocks[0], blocks[1]
-    );
-    let mut kernel = Kernel::new("transpose", (answer.transpose)(), text, 0.0);
-    let (input, y) = (kernel.memory.upload(&x), kernel.output(x.len()));
-    let sizes = [rows, columns].map(|size| Arg::value(size as i32));
-    let arguments = [&[Arg::read(input), Arg::write(y)][..], &sizes].concat();
-    let trace = kernel.launch(Size(blocks, [32, 32], 0), &arguments)?;
-    let expected = (0..x.len())
-        .map(|i| f64::from(x[i % rows * columns + i / rows]))
-        .collect();
-    kernel.close("y", y, (&[columns, rows], "f32"), expected)?;
-    Ok((kernel, trace, [input, y]))
-}
-
-fn values(answer: &Lesson11, input: Input) -> Verdict {
-    run(answer, input).map(drop)
+    let launch = Launch::transpose(("transpose", (answer.transpose)()), &x, columns);
+    let ran = launch.check(&format!("{rows} rows, {columns} columns"), 0.0)?;
+    let value = |i: usize| f64::from(x[i % rows * columns + i / rows]);
+    let expected = (0..x.len()).map(value).collect();
+    ran.close("y", "f32", &[columns, rows], expected)?;
+    Ok(ran)
 }
 
 fn reads(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, [x, _]) = run(answer, input)?;
-    kernel.coalesced("x", &trace, x)
+    run(answer, input)?.coalesced("x", 0)
 }
 
 fn writes(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, [_, y]) = run(answer, input)?;
-    kernel.coalesced("y", &trace, y)
+    run(answer, input)?.coalesced("y", 1)
 }
 
 fn conflicts(answer: &Lesson11, input: Input) -> Verdict {
-    let (kernel, trace, _) = run(answer, input)?;
-    kernel.free_of_conflicts(&trace)
+    run(answer, input)?.free_of_conflicts()
 }
 
 fn tiles(d: &mut Draw) -> Vec<Input> {
@@ -54,7 +34,7 @@ fn tiles(d: &mut Draw) -> Vec<Input> {
 }
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.5";
-    by values {
+    by run {
         exchanges_rows_and_columns: "y[c, r] = x[r, c]",
             "Element (row, column) of a tile goes to (column, row); a row of y has `rows` values. NaN was in y before." =>
             |_| vec![[32, 32], [32, 64], [96, 32]];

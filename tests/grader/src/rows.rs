@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 
 use crate::{
-    Case, Draw, Values, Verdict, Wrong, draw,
+    Case, Draw, Finding, Values, Verdict, Wrong, draw,
     verdict::{DTYPE, ERROR, compared},
 };
 
@@ -39,14 +39,14 @@ macro_rules! rows {
 ///
 /// # Errors
 /// The finding.
-pub fn each<C, I>(
+pub fn each<C, I, T>(
     answer: &C,
-    test: fn(&C, I) -> Verdict,
+    test: fn(&C, I) -> Result<T, Finding>,
     inputs: impl FnOnce(&mut Draw) -> Vec<I>,
 ) -> Verdict {
     inputs(&mut draw())
         .into_iter()
-        .try_for_each(|input| test(answer, input))
+        .try_for_each(|input| test(answer, input).map(drop))
 }
 
 /// What an answer did with an input: named facts, in the order in which they are compared. With each is what a student reads if

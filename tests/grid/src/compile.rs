@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Why there is no module.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Error {
     /// This machine cannot compile kernels: a test that gets it prints "not run, because" and the reason.
     NotRun(String),

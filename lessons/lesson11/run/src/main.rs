@@ -8,24 +8,25 @@
 #[macro_use]
 extern crate lesson11;
 
-mod counted;
-#[cfg(feature = "cuda")]
-mod gpu;
-mod launch;
-mod network;
+mod launches;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use canopy::profile::{Counted, Machine, Operator};
-use counted::{Counts, table};
 use kit::{
     experiment::Report,
     table::{Table, fixed, json, left, scientific},
 };
-use launch::{COMPARED, Launch};
-use lesson11::{LESSON, Lesson11};
-use network::{CHANNELS, chain, forward, of_channels, off, others};
+use launches::{
+    COMPARED,
+    counted::{self, Counts, table},
+    network::{CHANNELS, chain, forward, of_channels, off, others},
+};
+use lesson11::{
+    LESSON, Lesson11,
+    launch::{Launch, compiled},
+};
 
 /// Trees, and points of each, on the grid.
 const SMALL: (usize, usize) = (4, 50);
@@ -39,12 +40,12 @@ fn main() -> ExitCode {
 }
 
 fn experiment(answer: &Lesson11, report: &mut Report) -> Result<()> {
-    match lesson11::compiled("compared", COMPARED.into()).get() {
-        Some(Err(grid::Error::NotRun(why))) => report.say(format!("\nOn the grid: not run, because {why}")),
+    match compiled("compared", COMPARED) {
+        Err(grid::Error::NotRun(why)) => report.say(format!("\nOn the grid: not run, because {why}")),
         _ => on_the_grid(answer, report)?,
     }
     #[cfg(feature = "cuda")]
-    gpu::report(answer, report)?;
+    launches::gpu::report(answer, report)?;
     #[cfg(not(feature = "cuda"))]
     report.say("\nOn a GPU: not run, because this program was built without `--features cuda`.");
     Ok(())
@@ -59,7 +60,7 @@ fn on_the_grid(answer: &Lesson11, report: &mut Report) -> Result<()> {
         launches.push(counts);
         Ok(values)
     };
-    let (hidden, most) = forward(answer, SMALL, report.seed(), &mut run)?;
+    let (hidden, most) = forward(answer, SMALL, report.seed(), |launch, _| run(launch))?;
     others(answer, &hidden, &mut run)?;
     let [three, one] = chain(&hidden, &mut run)?;
     bar.finish_and_clear();

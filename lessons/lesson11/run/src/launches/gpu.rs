@@ -3,14 +3,18 @@
 use anyhow::{Context, Result};
 use candle_core::cuda_backend::cudarc::driver::sys::CUevent_flags::CU_EVENT_DEFAULT;
 use candle_core::cuda_backend::cudarc::driver::{LaunchConfig, PushKernelArg};
-use candle_core::cuda_backend::cudarc::nvrtc::{CompileOptions, compile_ptx_with_opts};
+use candle_core::cuda_backend::cudarc::nvrtc::{
+    CompileError, CompileOptions, compile_ptx_with_opts, result::NvrtcError,
+    sys::nvrtcResult::NVRTC_ERROR_COMPILATION,
+};
 use candle_core::cuda_backend::{CudaDevice, WrapErr};
+use grid::Error;
 use kit::experiment::Report;
 use kit::table::{Table, fixed, json, left};
 use lesson11::Lesson11;
+use lesson11::launch::{Argument, Launch, path};
 
-use crate::launch::{Argument, Launch};
-use crate::network::{chain, forward, others};
+use super::network::{chain, forward, others};
 
 /// Launches to be timed, after as many that are not.
 const REPEATS: usize = 20;
@@ -25,8 +29,13 @@ pub fn report(answer: &Lesson11, report: &mut Report) -> Result<()> {
         }
     };
     let mut table = Table::new([left("kernel"), fixed("µs", 1), fixed("once, GB/s", 0)]);
-    let mut run = |launch: &Launch| run(&device, launch, &mut table);
-    let (hidden, most) = forward(answer, (64, 1024), report.seed(), &mut run)?;
+    let mut run = |launch: &Launch| {
+        let (values, seconds) = run(&device, launch, &compile(launch)?)?;
+        let rate = launch.bytes() as f64 / seconds;
+        table.row(json!([launch.kernel, 1e6 * seconds, 1e-9 * rate]));
+        Ok(values)
+    };
+    let (hidden, most) = forward(answer, (64, 1024), report.seed(), |launch, _| run(launch))?;
     others(answer, &hidden, &mut run)?;
     chain(&hidden, &mut run)?;
     report.table("gpu", "On a GPU: 64 trees of 1,024 points", &table);
@@ -36,19 +45,41 @@ pub fn report(answer: &Lesson11, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-/// Runs a launch. Its time, the mean of several between two events of the stream, becomes a row of `table`.
-///
-/// # Errors
-/// Returns an error if NVRTC rejects the kernel, or the GPU fails.
-fn run(device: &CudaDevice, launch: &Launch, table: &mut Table) -> Result<Vec<f32>> {
+/// The PTX of a kernel, or NVRTC's first error with file and line.
+pub fn compile(launch: &Launch) -> Result<String, Error> {
     // For CUDA's own headers, which canopy's kernel includes.
     let toolkit = std::env::var("CUDA_HOME").unwrap_or("/usr/local/cuda".into());
     let options = CompileOptions {
         include_paths: vec![format!("{toolkit}/include")],
+        name: Some(path(launch.kernel)),
         ..CompileOptions::default()
     };
-    let ptx = compile_ptx_with_opts(&launch.text, options)?.to_src();
-    let function = device.get_or_load_custom_func(launch.kernel, &launch.text, &ptx)?;
+    // cudarc panics if a text contains the character 0, which C++ compilers ignore.
+    match compile_ptx_with_opts(launch.text.replace('\0', ""), options) {
+        Ok(ptx) => Ok(ptx.to_src()),
+        Err(CompileError::CompileError {
+            nvrtc: NvrtcError(NVRTC_ERROR_COMPILATION),
+            log,
+            ..
+        }) => {
+            let log = log.to_string_lossy();
+            // In `map.cu(6): error: …`, the place is written as the other messages have it, `map.cu:6`.
+            let error = log.lines().find_map(|line| line.split_once("): error: "));
+            let error = error.map(|(place, text)| format!("{}: {text}", place.replacen('(', ":", 1)));
+            Err(Error::Wrong(error.unwrap_or(log.into_owned())))
+        }
+        Err(error) => Err(Error::NotRun(format!(
+            "NVRTC cannot be used ({error}): is libnvrtc in LD_LIBRARY_PATH?"
+        ))),
+    }
+}
+
+/// Runs a launch several times, and returns the result and the mean of the times between two events of the stream, in seconds.
+///
+/// # Errors
+/// Returns an error if the GPU fails.
+pub fn run(device: &CudaDevice, launch: &Launch, ptx: &str) -> Result<(Vec<f32>, f64)> {
+    let function = device.get_or_load_custom_func(launch.kernel, &launch.text, ptx)?;
     let function = function.into_cuda_function();
     let stream = device.cuda_stream();
     // A list of ints is copied as floats of identical bit patterns, and a number is passed by its bits.
@@ -69,7 +100,7 @@ fn run(device: &CudaDevice, launch: &Launch, table: &mut Table) -> Result<Vec<f3
     let config = LaunchConfig {
         grid_dim: (x, y, 1),
         block_dim: (i, j, 1),
-        shared_mem_bytes: launch.shared,
+        shared_mem_bytes: launch.shared as u32,
     };
     let queue = || -> Result<()> {
         let mut builder = stream.launch_builder(&function);
@@ -79,7 +110,7 @@ fn run(device: &CudaDevice, launch: &Launch, table: &mut Table) -> Result<Vec<f3
                 None => builder.arg(number),
             };
         }
-        // SAFETY: the same kernel ran on the emulated grid with fewer elements, which checks its arguments and every access.
+        // SAFETY: the same kernel ran on the emulated grid, if with fewer elements, which checks its arguments and every access.
         unsafe { builder.launch(config) }.w()?;
         Ok(())
     };
@@ -88,10 +119,8 @@ fn run(device: &CudaDevice, launch: &Launch, table: &mut Table) -> Result<Vec<f3
     (0..REPEATS).try_for_each(|_| queue())?;
     let end = stream.record_event(Some(CU_EVENT_DEFAULT)).w()?;
     let seconds = f64::from(start.elapsed_ms(&end).w()?) * 1e-3 / REPEATS as f64;
-    let rate = launch.bytes() as f64 / seconds;
-    table.row(json!([launch.kernel, 1e6 * seconds, 1e-9 * rate]));
     let is_output = |argument: &Argument| matches!(argument, Argument::Output(_));
     let output = launch.arguments.iter().position(is_output);
     let output = output.and_then(|at| lists[at].as_ref()).context("no output")?;
-    Ok(stream.clone_dtoh(output).w()?)
+    Ok((stream.clone_dtoh(output).w()?, seconds))
 }

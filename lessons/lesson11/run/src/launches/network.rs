@@ -4,12 +4,18 @@ use anyhow::Result;
 use candle_core::{Device, Tensor};
 use canopy::{loader::random_sample, train::short::built_in};
 use canopy_data::Philox;
-use lesson11::Lesson11;
-
-use crate::launch::{
-    Argument::{Float, Floats, Int, IntOutput, Ints, Output},
-    COMPARED, Launch, Run,
+use lesson11::{
+    Lesson11,
+    launch::{
+        Argument::{Float, Floats, Int, Output},
+        Launch,
+    },
 };
+
+use super::COMPARED;
+
+/// Runs a launch somewhere, and returns the floats that it wrote.
+pub type Run<'a> = dyn FnMut(&Launch) -> Result<Vec<f32>> + 'a;
 
 /// Channels of the two layers.
 pub const CHANNELS: [usize; 2] = [32, 64];
@@ -26,8 +32,14 @@ fn drawn(n: usize, deviation: f64, random: &mut Philox) -> Vec<f32> {
 
 /// The sum of the features of trees of the built-in forest, by the kernels of `answer`.
 ///
-/// Returns the values behind the first layer, and the greatest difference of a result from that of candle's operator.
-pub fn forward(answer: &Lesson11, size: (usize, usize), seed: u64, run: &mut Run) -> Result<(Vec<f32>, f32)> {
+/// `run` gets each launch with the result of candle's operator. Returns the values behind the first layer, and the greatest
+/// difference of a result from candle's.
+pub fn forward(
+    answer: &Lesson11,
+    size: (usize, usize),
+    seed: u64,
+    mut run: impl FnMut(&Launch, &[f32]) -> Result<Vec<f32>>,
+) -> Result<(Vec<f32>, f32)> {
     let (clouds, points) = size;
     let (mut random, forest) = (Philox::new(seed, 1), built_in()?);
     let mut coordinates = Vec::new();
@@ -37,8 +49,9 @@ pub fn forward(answer: &Lesson11, size: (usize, usize), seed: u64, run: &mut Run
     }
     let mut most = 0f32;
     let mut run = |launch: Launch, by_candle: &Tensor| -> Result<Vec<f32>> {
-        let values = run(&launch)?;
-        let off = off(&values, &by_candle.flatten_all()?.to_vec1()?);
+        let by_candle = by_candle.flatten_all()?.to_vec1()?;
+        let values = run(&launch, &by_candle)?;
+        let off = off(&values, &by_candle);
         most = [most, off].into_iter().max_by(f32::total_cmp).unwrap_or(off);
         Ok(values)
     };
@@ -71,19 +84,8 @@ pub fn forward(answer: &Lesson11, size: (usize, usize), seed: u64, run: &mut Run
     let starts: Vec<i32> = (0..=clouds).map(|cloud| (cloud * points) as i32).collect();
     let n = clouds * inputs;
     x = x.reshape((clouds, points, inputs))?.max(1)?;
-    let text = (answer.max_points)();
-    // The name of canopy's own kernel says its dtype.
-    let names = ["max_points", "max_points_f32"];
-    let kernel = (names[usize::from(text.contains("max_points_##NAME"))], text);
-    let outputs = [Output(n), IntOutput(n)];
-    let arguments = [
-        Floats(&values),
-        Ints(&starts),
-        outputs[0],
-        outputs[1],
-        Int(inputs),
-    ];
-    values = run(Launch::new(kernel, (inputs, 8 * clouds), (32, 8), &arguments), &x)?;
+    let kernel = ("max_points", (answer.max_points)());
+    values = run(Launch::max_points(kernel, &values, &starts, inputs), &x)?;
     let kernel = ("block_sum", (answer.block_sum)());
     let arguments = [Floats(&values), Output(n.div_ceil(256)), Int(n)];
     let mut launch = Launch::new(kernel, (n, 1), (256, 1), &arguments);

@@ -1,10 +1,11 @@
 //! Launches on the emulated grid: their results, and the bytes that they move.
 
-use anyhow::{Context, Result, anyhow, ensure};
-use grid::{Arg, Memory, Place, Trace};
+use anyhow::{Result, ensure};
+use grid::{Place, Trace};
 use kit::table::{Table, Value, count, fixed, json, left};
+use lesson11::launch::Launch;
 
-use crate::launch::{Argument, Launch};
+use super::on_grid;
 
 /// What a launch read and wrote.
 pub struct Counts {
@@ -20,27 +21,10 @@ pub struct Counts {
 /// # Errors
 /// Returns an error if the kernel cannot be compiled, or does something wrong.
 pub fn run(launch: &Launch) -> Result<(Vec<f32>, Counts)> {
-    let compiled = lesson11::compiled(launch.kernel, launch.text.clone());
-    let module = compiled.get().context("a kernel that was not compiled")?;
-    let module = module.as_ref().map_err(|error| anyhow!("{error}"))?;
-    let mut memory = Memory::new();
-    memory.trace();
-    let mut output = None;
-    let arguments = launch.arguments.iter().map(|argument| match *argument {
-        Argument::Floats(values) => Arg::read(memory.upload(values)),
-        Argument::Ints(values) => Arg::read(memory.upload(values)),
-        Argument::Output(n) => Arg::write(*output.insert(memory.upload(&vec![f32::NAN; n]))),
-        Argument::IntOutput(n) => Arg::write(memory.upload(&vec![-1; n])),
-        Argument::Int(n) => Arg::value(n as i32),
-        Argument::Float(value) => Arg::value(value),
-    });
-    let arguments: Vec<Arg> = arguments.collect();
-    let (grid, block, shared) = (launch.grid, launch.block, launch.shared as usize);
-    let ran = module.launch(launch.kernel, grid, block, shared, &mut memory, &arguments)?;
+    let ran = on_grid(launch)?;
     let whole = !ran.trace.truncated;
     ensure!(whole, "{}: too many accesses to count", launch.kernel);
-    let values = memory.download(output.context("a kernel without a result")?);
-    Ok((values, counts(launch, &ran.trace)))
+    Ok((ran.floats, counts(launch, &ran.trace)))
 }
 
 fn counts(launch: &Launch, trace: &Trace) -> Counts {
