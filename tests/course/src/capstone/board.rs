@@ -1,16 +1,13 @@
-//! The board of a race: `board.json`, `board.html`, and a table.
+//! The board of a race: `board.json` and `board.html`.
 
 use std::{cmp::Ordering::Equal, fs, path::Path};
 
 use anyhow::{Context, Result};
-use grader::{
-    race::{self, Score},
-    tell::Ink,
-};
+use grader::race::{self, Score};
 use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 
-use crate::marks::{clean, put, render};
+use crate::marks::{put, render};
 
 /// The results of all submissions, the best one first.
 #[derive(Serialize, Deserialize)]
@@ -61,37 +58,14 @@ impl Board {
         put(&out.join("board.html"), page)
     }
 
-    /// The table, within 80 columns.
-    pub fn text(&self) -> String {
-        let mut text = Ink::auto().bold("place  student                      score   95 % interval") + "\n";
-        for row in &self.rows {
-            let name = clean::padded(&row.submission, 26);
-            text += &match &row.score {
-                Some(Score {
-                    place,
-                    value,
-                    interval,
-                    ..
-                }) => {
-                    let [low, high] = interval;
-                    format!("{place:>5}  {name}{value:>8.3}   {low:.3} to {high:.3}\n")
-                }
-                None => format!("    –  {name}  none   {}\n", clean::cut(&row.how, 38)),
-            };
-        }
-        let (seed, trees, minutes) = (self.seed, self.trees, self.minutes);
-        text + &format!("\nseed {seed} · {trees} trees · {minutes} CPU minutes each\n")
-    }
-
-    /// What a certificate says of a submission.
+    /// The place and the score of a submission. An error says why there are none.
     pub fn line(&self, submission: &str) -> Result<String> {
         let row = self.rows.iter().find(|row| row.submission == submission);
-        let score = row.and_then(|row| row.score.as_ref());
-        let score = score.with_context(|| format!("the race has no score of {submission}"))?;
+        let row = row.with_context(|| format!("{submission} is not on the board of the race"))?;
+        let score = row.score.as_ref();
+        let score = score.with_context(|| format!("{submission} has no score: {}", row.how))?;
         let (place, all, value) = (score.place, self.rows.len(), score.value);
-        Ok(format!(
-            "The budget race: place {place} of {all}, balanced accuracy {value:.3}"
-        ))
+        Ok(format!("place {place} of {all}, balanced accuracy {value:.3}"))
     }
 }
 
@@ -111,9 +85,15 @@ mod tests {
         board.write(folder.path()).unwrap();
         let file = folder.path().join("board.json");
         let board = Board::load(&file).unwrap();
-        let line = "The budget race: place 1 of 2, balanced accuracy 0.900";
+        let line = "place 1 of 2, balanced accuracy 0.900";
         assert_eq!(board.line("anna").unwrap(), line);
-        assert!(board.line("ben").is_err());
+        for (name, expected) in [
+            ("ben", "ben has no score: <b>"),
+            ("eve", "eve is not on the board"),
+        ] {
+            let error = board.line(name).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
         fs::write(&file, "{}").unwrap();
         let error = Board::load(&file).err().unwrap().to_string();
         assert!(error.contains("board.json is not the board of a race"), "{error}");

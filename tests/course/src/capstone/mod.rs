@@ -10,17 +10,14 @@ use std::{
 use anyhow::Result;
 use grader::paths::CAPSTONE;
 
-use crate::{grade, pack};
+use crate::{grade, marks::clean, pack};
 pub use board::Board;
+use board::Row;
 
 #[derive(clap::Subcommand)]
 pub enum Task {
-    /// Write your submission to the race into one archive to hand in
-    Submit {
-        /// Archive to write
-        #[arg(long, value_name = "FILE.tar.gz", default_value = "race.tar.gz")]
-        out: PathBuf,
-    },
+    /// Write your submission to the race into race.tar.gz, the archive to hand in
+    Submit,
     /// For instructors: train each submission in a sandbox, and score it on a site that nobody has seen
     Score(Options),
 }
@@ -57,12 +54,22 @@ pub struct Options {
 /// Packs or scores.
 pub fn run(root: &Path, task: Task) -> Result<ExitCode> {
     let options = match task {
-        Task::Submit { out } => return pack::pack(root, &out, &[CAPSTONE]).map(|()| ExitCode::SUCCESS),
+        Task::Submit => {
+            pack::pack(root, Path::new("race.tar.gz"), &[CAPSTONE])?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Task::Score(options) => options,
     };
     let board = grade::score(root, &options)?;
     board.write(&options.out)?;
-    print!("{}\n{}\n", board.text(), options.out.join("board.html").display());
+    for Row { submission, .. } in &board.rows {
+        let place = board.line(submission).map(|line| format!("{submission}: {line}"));
+        println!(
+            "{}",
+            clean::cut(&place.unwrap_or_else(|why| why.to_string()), 160)
+        );
+    }
+    println!("\n{}", options.out.join("board.html").display());
     let all = board.rows.iter().all(|row| row.score.is_some());
     Ok(if all { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
