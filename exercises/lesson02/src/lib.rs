@@ -6,17 +6,16 @@
 use candle_core::{D, DType, Result, Tensor};
 use canopy_data::Philox;
 
-/// Moves the centroid of a cloud to the origin, and scales all axes by the same factor, so that the farthest point is
-/// at distance 1.
+/// Moves the centroid to the origin, then scales all axes alike: the farthest point is at distance 1.
 ///
 /// Sum, divide and subtract in f64. Identical points end at the origin.
 pub fn normalise(points: &mut [[f32; 3]]) {
     todo!("2.1: the centroid, the greatest distance from it, then move and scale each point")
 }
 
-/// Returns relu(w·p + b) for every point p of `x`, `[clouds, points, in]`, as `[clouds, points, out]`.
+/// Returns relu(w·p + b) for every point p of `x`, `[clouds, points, in]`, as `[clouds, points, out]`, without a loop.
 ///
-/// `w` is `[out, in]`, `b` is `[out]`. Gradients flow to all three inputs. Compute all points at once, without a loop.
+/// `w` is `[out, in]`, `b` is `[out]`. Gradients flow to all three inputs.
 pub fn shared_layer(x: &Tensor, w: &Tensor, b: &Tensor) -> Result<Tensor> {
     todo!("2.2: all points as the rows of one matrix, times the weights, plus the bias, then ReLU")
 }
@@ -34,7 +33,7 @@ pub fn to_matrix(x: &Tensor, k: usize) -> Result<Tensor> {
     todo!("2.4: reshape to matrices, and add 1 to each diagonal")
 }
 
-/// Returns ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over the clouds, as a scalar `[]`.
+/// Returns ‖I − A·Aᵀ‖², the sum of the squares of all entries, averaged over the clouds, of shape `[]`.
 ///
 /// `a` contains the matrices A, `[clouds, k, k]`. Gradients flow to it.
 pub fn orthogonality(a: &Tensor) -> Result<Tensor> {
@@ -48,17 +47,14 @@ pub fn turn(points: &mut [[f32; 3]], angle: f64) {
     todo!("2.6: x and y of each point, by the sine and the cosine of the angle")
 }
 
-/// Adds noise to each coordinate, in order: x, y, z of the first point, then of the second. The noise is `deviation`
-/// times a draw of `random.normal()` that is clamped to ±5.
+/// Adds noise to each coordinate in order, x, y, z of the first point, then of the second: `deviation` times a draw of
+/// `random.normal()` that is clamped to ±5.
 pub fn jitter(points: &mut [[f32; 3]], deviation: f32, random: &mut Philox) {
     todo!("2.7: a draw for each coordinate: clamp, scale, add")
 }
 
-/// Returns the critical points of a cloud: the indices of the points that have the maximum of at least one channel,
-/// each once, in ascending order.
-///
-/// `values` is `[points, channels]`. If several points have a maximum, only the first counts. Only maxima above 0
-/// count.
+/// Returns the indices of the critical points of `values`, `[points, channels]`, each once, in ascending order: for
+/// each channel, the first point with the maximum, if that is above 0.
 pub fn survivors(values: &Tensor) -> Result<Vec<usize>> {
     todo!("2.8: the point of each channel's maximum if that is above 0; sorted, without duplicates")
 }

@@ -13,15 +13,14 @@ use canopy::{
     },
 };
 
-/// The parts of the parameters that `rank` owns: its `chunk` of all elements, laid end to end. One part for each
-/// parameter that the chunk touches, in order; none is empty.
+/// The parts of the parameters that `rank` owns: its `chunk` of all elements, laid end to end. One non-empty part for
+/// each parameter that the chunk touches, in order.
 pub fn slices_of_rank(sizes: &[usize], rank: usize, world_size: usize) -> Vec<Slice> {
     todo!("9.1: where the rank's chunk meets each parameter")
 }
 
-/// A step of ZeRO's stage 1: makes `gradients` the mean over the ranks by one `collective.all_reduce`, calls `update`
-/// once with this rank's `chunk` of both lists, and completes `params` by one `collective.all_gather`. Returns any
-/// error at once.
+/// A step of stage 1: averages `gradients` by one `collective.all_reduce`, calls `update` once with this rank's `chunk`
+/// of both lists, and completes `params` by one `collective.all_gather`. Returns any error at once.
 pub fn stage1_step(
     collective: &dyn Collective,
     params: &mut [f32],
@@ -31,14 +30,14 @@ pub fn stage1_step(
     todo!("9.2: all-reduce, update the own part, all-gather")
 }
 
-/// The gradients of ZeRO's stage 2: this rank's `chunk` of the mean of `gradients` over the ranks, by one
-/// `collective.reduce_scatter`. Returns its error. The `capacity()` of the result is at most twice its length.
+/// This rank's `chunk` of the mean of `gradients` over the ranks, by one `collective.reduce_scatter`. Returns its
+/// error. The `capacity()` of the result is at most twice its length.
 pub fn reduce_gradients(collective: &dyn Collective, gradients: Vec<f32>) -> Result<Vec<f32>> {
     todo!("9.3: reduce-scatter, divide")
 }
 
-/// The forward pass of ZeRO's stage 3. Each layer, from the first to the last, is gathered by one `all_gather` into a
-/// `memory.buffer(layer.length)` for `work(index, &buffer)`, and released before the next. Returns any error at once.
+/// The forward pass of stage 3: gathers each layer, in order, by one `all_gather` into a `memory.buffer(layer.length)`
+/// for `work(index, &buffer)`, and releases it before the next. Returns any error at once.
 pub fn forward_sharded(
     collective: &dyn Collective,
     layers: &[Sharded],
@@ -48,9 +47,8 @@ pub fn forward_sharded(
     todo!("9.4: gather, use, release")
 }
 
-/// The backward pass, from the last to the first layer, each gathered and released as in the forward pass. The
-/// gradients that `work` returns are reduced at once, as in 9.3. Returns the results in the order of `layers`, or any
-/// error at once.
+/// The backward pass: layers are gathered and released likewise, from the last to the first. The gradients that `work`
+/// returns are reduced at once, as in 9.3. Returns the results in the order of `layers`, or any error at once.
 pub fn backward_sharded(
     collective: &dyn Collective,
     layers: &[Sharded],
@@ -60,15 +58,14 @@ pub fn backward_sharded(
     todo!("9.4: gather again, from the last layer, and reduce")
 }
 
-/// The bytes that a rank keeps: `[weights, gradients, optimizer]`, master weights among the weights. Stage 1 shares
-/// optimizer state and master weights, stage 2 also gradients, stage 3 also weights. A share is `parameters/ranks`,
-/// rounded up.
+/// The bytes that a rank keeps: `[weights + masters, gradients, optimizer]`. Stage 1 shares optimizer state and master
+/// weights, stage 2 also gradients, stage 3 also weights. A share is `parameters/ranks`, rounded up.
 pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ranks: u64) -> [u64; 3] {
     todo!("9.5: what is shared, what is not")
 }
 
-/// How many numbers a rank sends in a step by ring collectives: a reduce-scatter and an all-gather, and at stage 3
-/// one more all-gather. Each sends `ranks − 1` chunks of `parameters/ranks` numbers, rounded up.
+/// The numbers that a rank sends in a step: a reduce-scatter and an all-gather, at stage 3 one more all-gather. Each
+/// sends `ranks − 1` chunks of `parameters/ranks` numbers, rounded up.
 pub fn numbers_sent(parameters: u64, stage: Stage, ranks: u64) -> u64 {
     todo!("9.5: how many passes of a ring, and how long each is")
 }
@@ -82,16 +79,16 @@ pub fn settle_batch(wanted: BatchWanted, world_size: usize) -> Result<BatchSizes
     todo!("9.6: what is given, what follows, and whether it is possible")
 }
 
-/// Adds `gradients`, divided by `state.accumulation`, to `state.gradients`, and 1 to `state.micro_batches`. Returns
-/// an error if the step has all its micro-batches, or if `gradients` has a different length than before in the step.
+/// Adds `gradients`, divided by `state.accumulation`, to `state.gradients`, and 1 to `state.micro_batches`. Returns an
+/// error if the step has all micro-batches, or if `gradients` has a different length than before.
 pub fn engine_backward(state: &mut EngineState, gradients: &[f32]) -> Result<()> {
     todo!("9.7: add to the mean, and count")
 }
 
-/// Returns `Outcome::Accumulating` until the step has all micro-batches, then takes a step of stage 2:
+/// Returns `Outcome::Accumulating` while micro-batches are missing, then takes a step of stage 2:
 ///
 /// - `g` is `state.gradients`, reduced (9.3) and divided by `state.scaler.scale()`. The sum and its count restart.
-/// - One all-reduce sums `norm² = Σg²`. If it is not finite, the step is skipped on all ranks.
+/// - One all-reduce sums `norm² = Σg²`. If it is not finite, all ranks skip the step.
 /// - Otherwise `g ← g·clip/norm` if `norm > clip > 0`, then `update` and gather (9.2).
 /// - Call `state.scaler.update(found_inf)` once. Return any error at once.
 pub fn engine_step(

@@ -11,8 +11,8 @@ use canopy::{
     split::{Action, Choice, LinearGrads, Machine, Work, sum_over_ranks},
 };
 
-/// Returns this rank's outputs, `[rows, outputs]`, of a linear layer `x·Wᵀ + b`. `x`, `[rows, inputs]`, is the same
-/// on every rank. `weight`, `[outputs, inputs]`, has this rank's rows of W, and `bias` its part of b.
+/// Returns this rank's outputs of `x·Wᵀ + b`, `[rows, outputs]`. `x`, `[rows, inputs]`, is the same on every rank.
+/// `weight`, `[outputs, inputs]`, has this rank's rows of W, and `bias` its part of b.
 pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Tensor> {
     todo!("10.1: the product with this rank's rows, and its part of the bias")
 }
@@ -28,9 +28,9 @@ pub fn column_parallel_backward(
     todo!("10.1: three gradients, one of them summed over the ranks")
 }
 
-/// Returns all outputs, `[rows, outputs]`, of a linear layer `x·Wᵀ + b`. `x_part`, `[rows, inputs]`, and
-/// `weight_part`, `[outputs, inputs]`, are this rank's columns of x and W; `bias` is all of b. Sums the outputs by
-/// one call of `sum_over_ranks`, and returns its error.
+/// Returns all outputs of `x·Wᵀ + b`, `[rows, outputs]`. `x_part`, `[rows, inputs]`, and `weight_part`,
+/// `[outputs, inputs]`, are this rank's columns of x and W; `bias` is b. Calls `sum_over_ranks` once, and returns its
+/// error.
 pub fn row_parallel(
     collective: &dyn Collective,
     x_part: &Tensor,
@@ -67,8 +67,8 @@ pub fn bubble(stages: usize, micro_batches: usize) -> f64 {
     todo!("10.5: idle over computing")
 }
 
-/// Returns the largest number of micro-batches whose activations a stage keeps at one time, from their forward to their
-/// backward pass. `order` may be any schedule, or the beginning of one.
+/// Returns the most micro-batches whose activations a stage keeps at one time, from their forward to their backward
+/// pass. `order` may be any schedule, or the beginning of one.
 pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }

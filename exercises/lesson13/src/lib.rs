@@ -6,23 +6,23 @@
 use canopy::search::{Cost, Estimate, Halving, Heir, Member, Parameter, Range, Rung, Scored, Value};
 use canopy_data::Philox;
 
-/// Draws a trial's hyper-parameters, in the order of `space`.
+/// Draws a trial's hyper-parameters, in order.
 ///
-/// Each takes one `uniform()` u of `Philox::new(seed, trial)`, even if its condition leaves it out:
-/// `low·(high/low)^u`, `low + u·(high − low)`, or choice `⌊u·n⌋`. A condition on a parameter left out does not hold.
+/// Each takes one `uniform()` u of `Philox::new(seed, trial)`, even if its condition leaves it out: `low·(high/low)^u`,
+/// `low + u·(high − low)`, or choice `⌊u·n⌋`. A condition on a parameter left out does not hold.
 pub fn draw(space: &[Parameter], seed: u64, trial: u64) -> Vec<(String, Value)> {
     todo!("13.1: a random number for each parameter, its value, and whether its condition holds")
 }
 
-/// In rung k of successive halving, `⌊trials/eta^k⌋` trials train up to `min(most, fewest·eta^k)` epochs.
+/// In rung k, `⌊trials/eta^k⌋` trials train up to `min(most, fewest·eta^k)` epochs.
 ///
 /// The last rung is the first with `most` epochs, or an earlier one after which no trial is left.
 pub fn rungs(trials: usize, fewest: u64, most: u64, eta: u64) -> Vec<Rung> {
     todo!("13.2: more epochs and fewer trials from rung to rung")
 }
 
-/// Returns rung and trial to promote: from the second-to-last rung down, the best trial not promoted yet among the best
-/// `⌊n/eta⌋` of all n trials. NaN is worst; of equal scores, the first is better.
+/// Returns rung and trial to promote: from the second-to-last rung down, the best trial not promoted among the best
+/// `⌊n/eta⌋` of all n trials. Of equals, the first is better.
 pub fn promotion(rungs: &[Vec<Scored>], eta: usize) -> Option<(usize, usize)> {
     todo!("13.3: rank each rung, from the top down")
 }
@@ -41,8 +41,8 @@ pub fn exploit_and_explore(
     todo!("13.4: rank the members; the worst copy the best, and perturb the copy")
 }
 
-/// Returns the cost of a search in which a promoted trial continues: a rung costs only the epochs beyond the rung
-/// before. A trial trains an epoch in `seconds`, on `devices` devices of `watts` each.
+/// Returns the cost of a search: a rung costs only the epochs beyond the rung before. A trial trains an epoch in
+/// `seconds`, on `devices` devices of `watts` each.
 pub fn cost(rungs: &[Rung], seconds: f64, devices: usize, watts: f64) -> Cost {
     todo!("13.5: epochs, then hours, then energy")
 }

@@ -47,9 +47,9 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.5";
         corrects_the_bias_of_both_means: "m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ)",
             "Store m and v as they are; m̂ and v̂, each by its own β and the t of the step, are for this step alone." =>
             |d| vec![drawn_steps(d, &[0.1; 3]).parameters_only()];
-        stores_both_means: "has m, v and", "Store m and v as they are, before the correction." =>
+        stores_both_means: "m ← β₁·m + (1−β₁)·g and v ← β₂·v + (1−β₂)·g²", "Store m and v as they are, before the correction." =>
             |d| vec![drawn_steps(d, &[0.1; 2]).state_only()];
-        counts_the_steps: "count first, so that t is 1 in the first",
+        counts_the_steps: "Add 1 to `state.step` first",
             "Continue from the stored m, v and `state.step`, for parameters of any shape: count the call once." => |d| {
             let (count, before, config) = (d.whole(2, 6), d.whole(5, 40) as u64, drawn(d));
             // With β₂ = 0.999, 1 − β₂ᵗ in f32 would fail here, and not for its dtype.

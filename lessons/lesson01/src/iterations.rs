@@ -29,9 +29,9 @@ fn rests(d: &mut Draw, drop_last: bool) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
     by steps {
-        counts_the_last_batch: "The last batch may be incomplete",
+        counts_the_last_batch: "an incomplete last batch",
             "Without `drop_last`, a rest is one more batch, and no rest is none: divide and round up." => |d| rests(d, false);
-        drops_only_an_incomplete_batch: "`drop_last` drops it",
+        drops_only_an_incomplete_batch: "`drop_last` drops an incomplete last batch",
             "With `drop_last`, only a batch that is not full is dropped: divide and round down." => |d| rests(d, true);
         keeps_the_only_batch: "unless it is the only one",
             "With fewer records than a batch there is one step, also with `drop_last`." => |d| {
@@ -44,7 +44,7 @@ pub const CHECKS: &[Check<Lesson01>] = rows! { "1.6";
             let batch = d.whole(2, 40);
             vec![(0, batch, false), (0, 1, false), (0, batch, true), (0, 1, true)]
         };
-        is_exact_for_millions_of_records: "the number of steps in an epoch",
+        is_exact_for_millions_of_records: "the steps of an epoch",
             "f32 rounds large numbers: divide whole numbers, in usize." => |_| {
             // 2^24 + 1 is the first whole number that f32 does not have.
             let records = [(1 << 24) + 1, (1 << 24) - 1];

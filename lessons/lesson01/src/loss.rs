@@ -102,7 +102,7 @@ fn huge(d: &mut Draw) -> Vec<Input> {
 
 pub const CHECKS: &[Check<Lesson01>] = rows! { "1.2";
     by loss {
-        is_the_mean_over_rows: "the mean over the rows",
+        is_the_mean_over_rows: "the mean cross-entropy",
             "For each row: log-sum-exp over its classes, less the logit of its label, which is one number. The mean of these has the shape []." => |d| {
             let labels = [[2, 0, 3], [3, 1, 0], [1, 3, 2]][d.whole(0, 2)];
             let (rows, classes) = (d.whole(4, 6), d.whole(2, 3));

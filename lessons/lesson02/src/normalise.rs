@@ -56,7 +56,7 @@ fn identical(d: &mut Draw, counts: &[usize]) -> Vec<Cloud> {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.1";
     by centroid {
-        moves_the_centroid_to_the_origin: "the centroid of a cloud to the origin",
+        moves_the_centroid_to_the_origin: "the centroid to the origin",
             "Subtract from each axis its mean, the sum divided by the number of points. Then scale all alike." =>
             |d| vec![cloud(d, 5)];
     }
@@ -66,7 +66,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.1";
             |d| vec![cloud(d, 4), small(d)];
     }
     by result {
-        preserves_shape_and_orientation: "scales all axes by the same factor",
+        preserves_shape_and_orientation: "scales all axes alike",
             "Divide every coordinate of every point by the same number; neither rotate nor sort the points." => |d| {
             // The last point is the farthest.
             let mut tall = cloud(d, 5);

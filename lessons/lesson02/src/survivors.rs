@@ -44,7 +44,7 @@ fn with_zeros(d: &mut Draw, tops: [usize; 3], zeros: &[usize]) -> Values {
 
 pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
     by found {
-        finds_the_maximum_of_every_channel: "the maximum of at least one channel",
+        finds_the_maximum_of_every_channel: "for each channel",
             "List, for each channel, the index of the point with the greatest value, and no other point. The index may be 0." => |d| {
             // Point 0 is the least of one channel and close to the greatest of another, and survives neither.
             let mut values = with_tops(d, 5, &[1, 2, 4]);
@@ -61,7 +61,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
                 with_tops(d, 12, &[10, 2, 11]),
                 with_tops(d, 120, &[70, 14, 119, 14, 9, 100, 55]),
             ];
-        counts_the_first_of_equal_points: "only the first counts",
+        counts_the_first_of_equal_points: "the first point with the maximum",
             "If several points have the maximum of a channel, the first of them counts, and it alone." => |d| {
             let first = d.whole(0, 2);
             let mut values = with_tops(d, 6, &[first, first]);
@@ -70,7 +70,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
             // All points equal: the first has every maximum.
             vec![values, (d.list(3, 0.1, 0.9).repeat(4), 3)]
         };
-        ignores_channels_that_are_zero: "Only maxima above 0 count",
+        ignores_channels_that_are_zero: "if that is above 0",
             "Leave out the channels whose maximum is exactly 0, and only those. An index counts all points." => |d| {
             let mut tiny = with_tops(d, 4, &[2, 1, 3]);
             tiny.0.iter_mut().step_by(3).for_each(|v| *v *= 1e-30);
@@ -84,7 +84,7 @@ pub const CHECKS: &[Check<Lesson02>] = rows! { "2.8";
                 tiny,
             ]
         };
-        accepts_channels_without_a_winner: "Only maxima above 0 count",
+        accepts_channels_without_a_winner: "if that is above 0",
             "If every channel is 0, return an empty list, and no error." => |_| vec![(vec![0.0; 6], 2), (vec![0.0], 1)];
     }
 };

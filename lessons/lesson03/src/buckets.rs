@@ -19,7 +19,7 @@ fn batches(answer: &Lesson03, (lengths, order, bounds, size): Input) -> Verdict 
 
 pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
     by batches {
-        fills_buckets_by_length: "whose bound is at least its length",
+        fills_buckets_by_length: "with `bound >= length`",
             "A record's bucket is the count of bounds with `bound < length`; a full one is the next batch at once, then empty." => |d| {
             let ranges = [(1, 4), (11, 25), (5, 9), (51, 90), (26, 49), (201, 400), (91, 199), (401, 900)];
             // Short buckets are full first, so that only the choice of the bucket is tested.
@@ -39,7 +39,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.4";
             let lengths = vec![7, 8, 50, 99, 60, 9, 70, 5, 80, 6];
             vec![(lengths, vec![7, 2, 9, 4], vec![10], 2), (of(|i| 40 - 3 * i), of(|i| i ^ 1), vec![100], size)]
         };
-        emits_the_rest_at_the_end: "The rests are the last batches",
+        emits_the_rest_at_the_end: "The rests follow",
             "At the end, each bucket that is not empty is one more batch, that of the shortest records first." => |d| {
             let lengths: Vec<usize> = (0..d.whole(5, 7)).map(|i| [5, 50, 500][i % 3]).collect();
             let order = (0..lengths.len()).rev().collect();

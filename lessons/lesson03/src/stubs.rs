@@ -25,9 +25,9 @@ pub fn epoch_order(n: usize, seed: u64, epoch: u64) -> Vec<usize> {
 /// Returns the indices to keep, each once, determined by `seed`:
 ///
 /// - `Random(n)`: every set of n points is equally likely.
-/// - `Voxel(edge)`: one point of each occupied cube, indices ascending. Coordinate c is in cube `⌊c/edge⌋`.
+/// - `Voxel(edge)`: one point of each cube, indices ascending. Coordinate c is in cube `⌊c/edge⌋`.
 /// - `Farthest(n)`: a random first point, then always the one farthest from its nearest chosen point; of equals, the
-///   lower index.
+///   first.
 ///
 /// Of at most n points, all are kept.
 pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Vec<usize> {
@@ -38,17 +38,16 @@ pub fn subsample(points: &[[f32; 3]], what: Subsample, seed: u64) -> Vec<usize> 
     }
 }
 
-/// Returns points `[clouds, longest, 3]` and a mask `[clouds, longest]`, both f32, on `device`.
+/// Returns points `[clouds, longest, 3]` and a mask `[clouds, longest]`, both f32.
 ///
-/// A row has its cloud's points in order (mask 1), then zeros (mask 0). No cloud, or a cloud without points, is an
-/// error.
+/// A row has its cloud's points (mask 1), then zeros (mask 0). No cloud, or one without points, is an error.
 pub fn collate_ragged(clouds: &[Vec<[f32; 3]>], device: &Device) -> candle_core::Result<(Tensor, Tensor)> {
     todo!("3.3: pad to the longest, and mask the padding")
 }
 
-/// Puts each record of `order` into the first bucket whose bound is at least its length, or into a last one.
+/// Puts each record of `order` into the first bucket with `bound >= length`, or into a last one.
 ///
-/// A bucket with `size` records is the next batch. The rests are the last batches, by ascending bound.
+/// A bucket of `size` records is the next batch. The rests follow, by ascending bound.
 pub fn length_buckets(lengths: &[usize], order: &[usize], bounds: &[usize], size: usize) -> Vec<Vec<usize>> {
     todo!("3.4: fill buckets, emit the full ones")
 }
@@ -68,8 +67,8 @@ pub fn prefetched(
     todo!("3.5: worker threads, and one place that keeps the order")
 }
 
-/// Returns the group of each record. Groups are the connected components of records of the same tree or of the same
-/// plot, numbered from 0 by their first records. Plot "" is unknown and connects nothing.
+/// Returns each record's group. Groups are the connected components of records of the same tree or plot, numbered from
+/// 0 by their first records. Plot "" is unknown and connects nothing.
 pub fn together(trees: &[&str], plots: &[&str]) -> Vec<usize> {
     todo!("3.6: records that share a tree or a plot")
 }

@@ -107,7 +107,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             |d| vec![d.whole(1, 1_000_000) as u64];
     }
     by voxels {
-        voxel_keeps_one_point_of_each_cube: "of each occupied cube",
+        voxel_keeps_one_point_of_each_cube: "one point of each cube",
             "Voxel: cube k is `(c / edge).floor()` along each axis, above and below 0." => |d| {
             let mut all = vec![
                 // The lowest corner of this cloud is in the middle of a cube.
@@ -123,7 +123,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             }
             all
         };
-        voxel_separates_distant_cubes: "of each occupied cube",
+        voxel_separates_distant_cubes: "one point of each cube",
             "Voxel: numbers combined into one, or cut to fewer bits, are those of other cubes: use `[i64; 3]`." => |d| {
             // A step along one axis is as far as so many along the next.
             let mut points = lattice(d, &[-0.75, 0.25, 0.75]);
@@ -154,7 +154,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.2";
             "Farthest: draw the first point from all points, by `seed`." => |d| vec![cloud(d, 8, Farthest(2))];
     }
     by farthest {
-        farthest_takes_the_first_of_equals: "the lower index",
+        farthest_takes_the_first_of_equals: "of equals, the first",
             "Farthest: of equally far points take the first (`>`), also of duplicates, but no index twice." => |d| {
             // Equal steps along one axis, each twice: nearly every choice is among equals, none among duplicates only.
             let steps = (0..24).map(|i| [(i / 2) as f32 - 5.0, 1.0, 2.0]).collect();

@@ -42,7 +42,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
             let trees = [&["oak-1", "beech-1", "oak-1"][..], &rest, &["fir-1", "fir-1"]].concat();
             vec![(trees, vec!["", "", "hill", "", "", "", "", "", "", "", ""])]
         };
-        keeps_trees_of_a_plot_together: "or of the same plot",
+        keeps_trees_of_a_plot_together: "of the same tree or plot",
             "Records of the same plot are one group, whatever their trees are; those of other plots are not." => |d| {
             let rest = mixed(d, vec!["north", "south", "north", "hill", "north", "hill"]);
             vec![(TREES.into(), [&["south", "hill"], &rest[..]].concat())]
@@ -63,7 +63,7 @@ pub const CHECKS: &[Check<Lesson03>] = rows! { "3.6";
                 // A scan without a plot belongs to the plot of its tree.
                 (vec!["ash-1", "fir-1", "ash-1", "oak-1", "fir-1", "oak-1"], vec!["", "hill", "gap", "gap", "", ""]),
             ];
-        separates_tree_and_plot_names: "of the same tree or of the same plot",
+        separates_tree_and_plot_names: "of the same tree or plot",
             "Keep trees and plots apart, in two maps; letters before a name may make two names equal." => |_| {
             // Whatever may be put before or behind a name to tell trees and plots apart.
             let odd = "p1,plot1,plot-1,plot_1,plot:1,plot/1,plot 1,P1,P:1,p:1,p-1,p_1,p/1,1p,1,t1,tree1,tree:1,t:1";

@@ -78,7 +78,7 @@ pub const CHECKS: &[Check<Lesson04>] = rows! { "4.5";
             steps[d.whole(1, 3)].0 = f32::NAN;
             vec![(steps, None)]
         };
-        never_waits_between_steps: "Wait once, after the last step",
+        never_waits_between_steps: "Wait once, after the last",
             "Do not read in the loop, however many steps there are." => |d| {
             let count = d.whole(2500, 2600);
             vec![(drawn(d, count), None)]

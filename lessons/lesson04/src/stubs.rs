@@ -59,10 +59,9 @@ pub fn scores(truth: &[u32], named: &[u32], classes: usize) -> Scores {
     todo!("4.4: the matrix first, the scores from it")
 }
 
-/// The mean loss of an epoch, Σ clouds·loss / Σ clouds, or 0 without steps.
+/// The mean loss of an epoch, `Σ clouds·loss / Σ clouds`, or 0 without steps.
 ///
-/// Taking an item of `steps` runs a step and returns its loss and clouds. Wait once, after the last step; return an
-/// error at once.
+/// Taking an item `(loss, clouds)` of `steps` runs a step. Wait once, after the last; return an error at once.
 pub fn mean_loss(
     steps: &mut dyn Iterator<Item = candle_core::Result<(OnDevice, u64)>>,
 ) -> candle_core::Result<f64> {

@@ -60,7 +60,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.4";
                 (0.99999, 1e5), (0.5, 2.0 - 1e-9), (0.5, 2.0 - 2e-7), (share, 0.999 * at),
             ]
         };
-        needs_factor_1_without_speed_up: "is 1 or less",
+        needs_factor_1_without_speed_up: "for `wanted <= 1`",
             "If `wanted` is 1 or less, return Some(1) before anything else." => |d| {
             let (share, slower) = (short(d, 0.3, 0.9), short(d, 0.3, 0.9));
             let wanted = [slower, 1.0, 0.0, -2.0].map(|wanted| (share, wanted));

@@ -6,14 +6,14 @@
 use candle_core::Result;
 use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total};
 
-/// The calls, total and self time of each name, by descending self time, then name.
+/// One `Total` per name, by descending self time, then name.
 ///
 /// `spans` may be in any order. Those of one lane nest or are disjoint; those of different lanes never nest.
 pub fn totals(spans: &[Span]) -> Vec<Total> {
     todo!("5.1: which span contains which, then sum by name")
 }
 
-/// The times of `runs` calls of `work`, in order, in nanoseconds of `device.now()`, after `warm_up` untimed calls.
+/// The times of `runs` calls of `work`, in order, by `device.now()`, after `warm_up` untimed calls.
 ///
 /// Each time starts on an idle device and includes exactly one wait, after `work`.
 pub fn time_device(
@@ -34,9 +34,9 @@ pub fn name_pattern(spans: &[Span], wall: u64) -> Option<Pattern> {
     todo!("5.3: is the device busy? If not, what does the host do?")
 }
 
-/// Amdahl's law for a part that takes `share` of a run, if the whole run should become `wanted` times as fast.
+/// Amdahl's law for a part that takes `share` of a run that should become `wanted` times as fast.
 ///
-/// `needed` is Some(1) if `wanted` is 1 or less, otherwise None from `limit·(1 − 10⁻⁹)` on.
+/// `needed` is `Some(1)` for `wanted <= 1`, otherwise None from `limit·(1 − 10⁻⁹)` on.
 pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     todo!("5.4: the rest stays; solve for the part")
 }

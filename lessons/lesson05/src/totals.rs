@@ -65,13 +65,13 @@ fn deep(depth: u64, length: u64) -> Vec<Span> {
 
 pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
     by added {
-        subtracts_direct_children_from_self_time: "self time of each name",
+        subtracts_direct_children_from_self_time: "One `Total` per name",
             "Each name of any kind has a row: its calls, their time, and that minus their direct children's." =>
             |d| vec![spans(&times(d, 8), 0, "step 0-7, forward 1-4, linear 2-3, backward 5-6")];
-        sums_spans_of_the_same_name: "of each name",
+        sums_spans_of_the_same_name: "One `Total` per name",
             "Add up calls, times and self times of all spans of a name; without spans, the list is empty." =>
             |d| vec![spans(&times(d, 10), 0, "step 0-3, read 1-2, step 4-9, read 5-6, read 7-8"), vec![]];
-        counts_recursive_time_once: "The calls, total and self time",
+        counts_recursive_time_once: "One `Total` per name",
             "A span within one of its name adds nothing to `total`, but it is a call and has a self time." => |d| {
             let t = times(d, 14);
             vec![
@@ -105,12 +105,12 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             let same = [0, 1, 2].map(|lane| spans(&t, lane, same[lane])).concat();
             vec![two(0, 1), two(3, 2), same.clone(), shuffled(d, &same)]
         };
-        counts_spans_of_no_length: "The calls",
+        counts_spans_of_no_length: "One `Total` per name",
             "A span of no length is a call like any other, wherever it lies." => |d| {
             let marks = "a 0-0, a 2-2, a 5-5, step 0-5, forward 0-2, backward 2-5, a 6-7, backward 3-3, log 4-4";
             vec![spans(&times(d, 8), 0, marks)]
         };
-        is_exact_for_long_times: "The calls, total and self time",
+        is_exact_for_long_times: "One `Total` per name",
             "Compute with u64: 32 bits hold 4 seconds of nanoseconds, and floats round." => |d| {
             let t = times(d, 6);
             // Seconds, and years.
@@ -128,7 +128,7 @@ pub const CHECKS: &[Check<Lesson05>] = rows! { "5.1";
             }
             vec![all]
         };
-        adds_up_deep_and_many_spans: "The calls, total and self time",
+        adds_up_deep_and_many_spans: "One `Total` per name",
             "Sort the spans and keep a stack of the open ones: no recursion, and do not compare all with all." => |d| {
             let length = d.whole(2, 9) as u64;
             vec![deep(3, length), deep(150_000, length)]

@@ -18,12 +18,12 @@ fn bytes<const COUNT: usize>(answer: &Lesson06, (format, moments): (Format, u32)
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.6";
     by bytes::<2> {
-        stores_weights_in_whole_bytes: "4 each in fp32 and tf32",
+        stores_weights_in_whole_bytes: "4 bytes each in fp32 and tf32",
             "Weight and gradient take 4 bytes each in fp32 and tf32 (which has 19 bits, stored in 4 bytes), 2 in 16 bits, 1 in 8." =>
             |_| with_every_overflow(&ALL).into_iter().map(|f| (f, 2)).collect();
     }
     by bytes::<3> {
-        has_masters_only_in_low_precision: "Weights of fewer than 4 bytes also have an fp32 master",
+        has_masters_only_in_low_precision: "which have an fp32 master",
             "The master takes 4 bytes if the weight takes fewer, and 0 if it takes 4 itself." => |d| {
             let moments = [2, 1, 0, d.whole(3, 9) as u32];
             with_every_overflow(&ALL).into_iter().flat_map(|f| moments.map(|n| (f, n))).collect()

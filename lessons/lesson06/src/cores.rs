@@ -49,7 +49,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.8";
         };
     }
     by product::<5> {
-        is_worth_it_if_every_side_is_at_least_128: "`worth` depends on the sides",
+        is_worth_it_if_every_side_is_at_least_128: "`worth` ignores the padding",
             "`worth` is true if each of the three sides itself, before padding, is 128 or more, in any format." => |d| {
             let (large, small) = (d.whole(129, 4000), d.whole(1, 120));
             each(&[

@@ -22,7 +22,7 @@ fn exponents(answer: &Lesson06, (list, format, margin): Input) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson06>] = rows! { "6.7";
     by exponents {
-        uses_the_range_of_the_format: "the largest power of two",
+        uses_the_range_of_the_format: "The largest power of two",
             "The factor is 2^e with e = floor(log₂(`format.max` / amax)): divide first, then round down." => |d| {
             let mut all = [FP8_E4M3, FP8_E5M2].map(|f| (vec![3.0, 1.0, 1.9, 2.0, 0.4], f, 0)).to_vec();
             // Wider formats, whose range is that of f32.

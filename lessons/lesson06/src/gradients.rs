@@ -93,7 +93,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.3";
                 each(DType::BF16, 1000.0, [small, 0.3, -60000.0]),
             ]
         };
-        returns_gradients_that_overflowed: "return all, also infinite ones and NaN",
+        returns_gradients_that_overflowed: "All gradients of `loss`",
             "Return every gradient divided, also after an overflow: the caller decides what to do." =>
             |_| vec![lists(8.0, &[&[8.0, 16.0], &[INF, 8.0], &[24.0, NAN], &[32.0, 40.0], &[48.0, 56.0], &[64.0]])];
     }

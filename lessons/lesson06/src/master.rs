@@ -116,7 +116,7 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.5";
             let input = |dtype| (masters.clone(), vec![1.0; 11], dtype, (1.0, 0.0), EIGHTHS);
             [DType::F32, DType::BF16, DType::F16].map(input).into()
         };
-        leaves_weights_unchanged_on_error: "unless it fails",
+        leaves_weights_unchanged_on_error: "Unless it fails",
             "Return an error of `step` with `?`, and set no weight." => |d| vec![drawn(d, DType::BF16, STEP_FAILS)];
     }
     by stepped::<0> {

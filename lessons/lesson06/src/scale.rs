@@ -44,14 +44,14 @@ pub const CHECKS: &[Check<Lesson06>] = rows! { "6.4";
                 (2f64.powi(d.whole(4, 16) as i32), [8.0, 0.25], 5, 0, "×××"),
                 (d.number(3.0, 1000.0).round(), [8.0, 0.7], 5, 0, "×××"),
             ];
-        grows_after_the_interval: "is multiplied by `growth`",
+        grows_after_the_interval: "multiply it by `growth`",
             "Count first; if `state.good` is now `state.interval`, multiply by `growth`, and restart at 0." => |d| vec![
                 (65536.0, [2.0, 0.5], 2000, 1998, "···"),
                 (2f64.powi(d.whole(4, 16) as i32), [4.0, 0.5], 4, 0, "·········"),
                 (2f64.powi(d.whole(4, 16) as i32), [2.0, 0.25], 3, 0, "·······"),
                 (d.number(3.0, 1000.0).round(), [1.1, 0.5], 1, 0, "··×·"),
             ];
-        resets_the_count_after_an_overflow: "resets `good` to 0",
+        resets_the_count_after_an_overflow: "reset `good` to 0",
             "An overflow sets `state.good` to 0, however many good steps came before, and reduces the scale." =>
             |d| vec![(2f64.powi(d.whole(4, 16) as i32), [2.0, 0.25], 5, 0, "····×·····")];
         stays_within_fp32: "exceeds `f32::MAX`",

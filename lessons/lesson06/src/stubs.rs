@@ -28,25 +28,23 @@ pub fn autocast(operator: Operator) -> Casting {
     todo!("6.2: a match over the operators")
 }
 
-/// The gradients of `loss`, and whether any is infinite or NaN.
+/// All gradients of `loss`, and whether any is infinite or NaN.
 ///
-/// Call `backward` once, with `loss` times `scale`. Convert each gradient to f32, then divide it by `scale`; return
-/// all, also infinite ones and NaN.
+/// Call `backward` once, with `loss` times `scale`. Convert each gradient to f32, then divide it by `scale`.
 pub fn scaled_gradients(loss: &Tensor, scale: f64, backward: Backward) -> Result<(Vec<Tensor>, bool)> {
     todo!("6.3: scale, run backward, convert and divide, check")
 }
 
-/// Updates `state` after a step. An overflow (`found_inf`) multiplies the scale by `backoff`, and resets `good` to 0.
-/// After `interval` good steps in a row, `good` restarts at 0, and the scale is multiplied by `growth`, unless the
-/// product exceeds `f32::MAX`.
+/// Updates `state` after a step. An overflow (`found_inf`) multiplies the scale by `backoff`; `interval` good steps
+/// multiply it by `growth`, unless the product exceeds `f32::MAX`. Both reset `good` to 0.
 pub fn update_scale(state: &mut DynamicScaler, found_inf: bool) {
     todo!("6.4: two cases, and a count")
 }
 
 /// One optimizer step of low-precision `weights` with fp32 `masters`.
 ///
-/// Call `step` once, with all gradients in fp32: only `step` changes the masters. Then, unless it fails, set each
-/// weight to `low(master)`.
+/// Call `step` once, with all gradients in fp32: only `step` changes the masters. Unless it fails, set each weight to
+/// `low(master)`.
 pub fn master_step(
     masters: &[Var],
     weights: &[Var],
@@ -57,23 +55,20 @@ pub fn master_step(
     todo!("6.5: convert, step, round")
 }
 
-/// The bytes of one parameter in training: weight and gradient take 4 each in fp32 and tf32, 2 in 16-bit formats, and 1
-/// in 8-bit formats. Weights of fewer than 4 bytes also have an fp32 master. The optimizer keeps `moments` numbers in
-/// fp32.
+/// Weight and gradient take 4 bytes each in fp32 and tf32, 2 in 16-bit and 1 in 8-bit formats, which have an fp32
+/// master. The optimizer keeps `moments` numbers in fp32.
 pub fn bytes_per_parameter(format: Format, moments: u32) -> BytesPerParameter {
     todo!("6.6: weight, gradient, master, optimizer")
 }
 
-/// The scale of a tensor with the greatest absolute value `amax`: the largest power of two that scales `amax` to at
-/// most `format.max`.
-///
-/// Its exponent is reduced by `margin`, then clamped to −126 … 127. The scale is 1 if `amax` is 0, infinite or NaN.
+/// The largest power of two that scales `amax` to at most `format.max`, its exponent reduced by `margin`, then clamped
+/// to −126 … 127; 1 if `amax` is 0, infinite or NaN.
 pub fn scale_for(amax: f32, format: Format, margin: u32) -> f32 {
     todo!("6.7: format.max / amax, rounded down to a power of two")
 }
 
-/// How well tensor cores support `product` in `format`. In `padded`, 16 bytes are 16 numbers of 8 bits, 8 of 16 bits,
-/// or 4 of any longer format. `worth` depends on the sides of `product` itself.
+/// How well tensor cores support `product`. In `padded`, 16 bytes are 16 numbers of 8 bits, 8 of 16 bits, or 4 of any
+/// longer format. `worth` ignores the padding.
 pub fn tensor_cores(product: Product, format: Format) -> TensorCores {
     todo!("6.8: which multiple, for three sides")
 }

@@ -97,7 +97,7 @@ pub const CHECKS: &[Check<Lesson07>] = rows! { "7.8";
         starts_every_step_at_the_weights: "at `w + α·d`",
             "Normalise d to the first w, once; call `loss` once for each α, in their order, at that w + α·d." =>
             |d| vec![look(d, &[-0.5, 0.0, 0.25, 1.0]), look(d, &[0.5, -1.0, 0.0, 2.0, 1500.0]), look(d, &[])];
-        accepts_a_filter_of_zeros: "A filter that is 0 in w or d stays",
+        accepts_a_filter_of_zeros: "A filter of zeros in w or d stays",
             "If w[i] or d[i] is all zeros, w[i] stays: neither divide by its length, nor replace it." => |d| {
             let (weights, ways) = (numbers(d, [1.0, 0.0, 0.25]), numbers(d, [0.0, 1.0, 1.0]));
             vec![look(d, &[0.5]), Look { weights, ways, ..look(d, &[0.5]) }]

@@ -46,7 +46,7 @@ pub fn range_test(
 /// One step of LARS for each parameter w: `v ← μ·v + lr·ratio·(g + λ·w)`, then `w ← w − v`. The ratio is
 /// `η·‖w‖/(‖g‖ + λ·‖w‖)`, with 2-norms, or 1 if `‖w‖` or `‖g‖` is 0.
 ///
-/// Parameters with at most one axis have `ratio = 1` and `λ = 0`, unless `config.vectors`.
+/// With at most one axis, `ratio = 1` and `λ = 0`, unless `config.vectors`.
 pub fn lars_step(
     params: &[Var],
     grads: &[Tensor],
@@ -57,8 +57,8 @@ pub fn lars_step(
     todo!("7.5: the trust ratio, the velocity, the parameter")
 }
 
-/// One step of LAMB for each parameter w of any shape: `w ← w − lr·(‖w‖/‖r‖)·r`, with 2-norms. If `‖w‖` or `‖r‖` is
-/// 0, use 1 for `‖w‖/‖r‖`. Here `r = m̂/(√v̂ + ε) + λ·w`, with m̂ and v̂ as in 1.5.
+/// One step of LAMB for each parameter w: `w ← w − lr·(‖w‖/‖r‖)·r`, with 2-norms. If `‖w‖` or `‖r‖` is 0, use 1 for
+/// `‖w‖/‖r‖`. Here `r = m̂/(√v̂ + ε) + λ·w`, with m̂ and v̂ as in 1.5.
 pub fn lamb_step(
     params: &[Var],
     grads: &[Tensor],
@@ -69,8 +69,8 @@ pub fn lamb_step(
     todo!("7.6: Adam's direction with the decay added, scaled by the norm of the parameter")
 }
 
-/// The gradients of the large batch: `Σᵢ weightᵢ·gᵢ / Σᵢ weightᵢ`, where `gradients(i)` returns gᵢ. Call it once for
-/// each i, in order, and keep only the sum: the next call may overwrite gᵢ. Return its error at once.
+/// Returns `Σᵢ weightᵢ·gᵢ / Σᵢ weightᵢ`, where `gradients(i)` returns gᵢ. Call it once for each i, in order, and keep
+/// only the sum: the next call may overwrite gᵢ. Return its error at once.
 pub fn accumulated(
     weights: &[f64],
     gradients: &mut dyn FnMut(usize) -> Result<Vec<Tensor>>,
@@ -78,9 +78,8 @@ pub fn accumulated(
     todo!("7.7: a weighted mean, one micro-batch after the other")
 }
 
-/// The loss at `w + α·d` for each α of `alphas`, in order, by one call of `loss` each. Here w is `params` and d is
-/// `directions`, each filter scaled to the 2-norm of w's. A filter that is 0 in w or d stays, as do parameters with at
-/// most one axis.
+/// The loss at `w + α·d` for each α of `alphas`, in order, by one call of `loss` each. `w = params`; d is `directions`,
+/// each filter scaled to the 2-norm of w's. A filter of zeros in w or d stays, like parameters with at most one axis.
 ///
 /// `params` end bit-identical to w, even if `loss` fails; then return its error at once.
 pub fn loss_along(

@@ -104,12 +104,12 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.4";
             all.push(one(F32, &[&[f32::NAN, 2.0, 3.0], &[4.0, f32::INFINITY, 5.0]]));
             all
         };
-        accepts_any_number_of_axes: "in the same shape",
+        accepts_any_number_of_axes: "in its shape",
             "Read each gradient with `flatten_all`, also one without axes, and give its mean the same shape." => |d| {
             let many = [(&[2, 3, 2][..], F32), (&[], F32), (&[1, 4, 1], F32), (&[2, 1, 3, 1], F32)];
             vec![drawn(d, 1, &many), drawn(d, 2, &[(&[2], F32), (&[], F32)]), drawn(d, 2, &many)]
         };
-        preserves_shapes_and_dtypes: "in the same shape and dtype",
+        preserves_shapes_and_dtypes: "in its shape and dtype",
             "Convert each gradient to f32 to send it, and its mean back to the gradient's own dtype." => |d| {
             let six = |dtype| (&[6][..], dtype);
             let mixed = [F32, F16, BF16, F64, F32].map(six);

@@ -145,14 +145,14 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.5";
         };
     }
     by device {
-        chooses_the_gpu_by_local_rank: "the local rank N",
+        chooses_the_gpu_by_local_rank: "local rank N",
             "Of several GPUs, use the one whose number is the local rank: each node numbers its own from 0." => |d| {
             let (local, node) = (d.whole(1, 3), d.whole(2, 9));
             let mut all = vec![(4 * node + local, local, 4), (4 * node + local, 0, 4)];
             all.extend((2..=9).flat_map(|gpus| (0..gpus).map(move |local| (10 * node + local, local, gpus))));
             all
         };
-        uses_the_only_gpu_or_the_cpu: "`cuda:0` if there is one",
+        uses_the_only_gpu_or_the_cpu: "`cuda:0` for one",
             "Without a GPU the device is `cpu`, with one it is `cuda:0`, whatever the local rank." => |d| {
             let (local, rank) = (d.whole(1, 3), d.whole(4, 40));
             vec![(rank, local, 0), (rank, local, 1), (rank, 0, 0), (rank, 0, 1)]

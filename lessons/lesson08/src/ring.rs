@@ -113,10 +113,10 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.2";
         reduces_each_chunk_at_its_owner: "its sum over all ranks",
             "In p − 1 steps, rank r sends chunk r − 1, then what arrived last, with its own numbers added. Count \
              modulo p, add p before you subtract, and send before you receive." => |d| even(d, &[SCATTER]);
-        gathers_all_chunks: "all of `data` is complete",
+        gathers_all_chunks: "`data` is complete",
             "In p − 1 steps, rank r sends chunk r, then what arrived last, and copies what arrives. Count modulo p, \
              add p before you subtract, and send before you receive." => |d| even(d, &[GATHER]);
-        composes_to_an_all_reduce: "all of `data` is complete",
+        composes_to_an_all_reduce: "`data` is complete",
             "The first half must end with chunk r complete at rank r, and the second one must start with it." =>
             |d| even(d, &[BOTH]);
         accepts_uneven_and_empty_chunks: "`chunk(data.len(), r, p)`",

@@ -48,7 +48,7 @@ pub const CHECKS: &[Check<Lesson08>] = rows! { "8.1";
         wraps_around_if_uneven: "extended by its own beginning",
             "Without `drop_tail`, extend the order before you stride: its first record follows its last." =>
             |d| uneven(d, false);
-        repeats_a_short_order: "repeated as often as necessary",
+        repeats_a_short_order: "as often as necessary",
             "An order that is shorter than the number of ranks is repeated until each rank has one record." => |d| {
             let n = d.whole(2, 3);
             vec![(vec![4, 2, 9], 2, false), (vec![4], 3, false), (order(d, n), d.whole(2 * n + 1, 9), false)]

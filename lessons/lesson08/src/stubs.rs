@@ -9,8 +9,8 @@ use canopy::parallel::{Bucket, BucketSizes, Collective, Cost, Kind, Link, Place,
 
 /// Every `world_size`-th record of `order`, from index `rank` on.
 ///
-/// All ranks get equally many: `drop_tail` drops the tail of `order`. Without it, `order` is extended by its own
-/// beginning, repeated as often as necessary.
+/// All ranks get equally many: `drop_tail` drops the tail; otherwise, `order` is extended by its own beginning, as
+/// often as necessary.
 pub fn share_of_epoch(order: &[usize], rank: usize, world_size: usize, drop_tail: bool) -> Vec<usize> {
     todo!("8.1: how many records each rank gets, and which")
 }
@@ -24,8 +24,8 @@ pub fn ring_reduce_scatter(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: send a chunk, add the one that arrives")
 }
 
-/// The second half: afterwards all of `data` is complete. It works as the first half, but rank r sends chunk r first,
-/// then always the chunk received last, and copies instead of adding.
+/// The second half: afterwards `data` is complete. It works as the first, but rank r sends chunk r first, then always
+/// the chunk received last, and copies instead of adding.
 pub fn ring_all_gather(link: &dyn Link, data: &mut [f32]) -> Result<()> {
     todo!("8.2: pass on the chunk that arrived last")
 }
@@ -40,8 +40,8 @@ pub fn buckets(params: &[(usize, Kind)], sizes: BucketSizes) -> Vec<Bucket> {
     todo!("8.3: fill from the last parameter, close at the limit")
 }
 
-/// Replaces each gradient, contiguous or not, by its mean over all ranks, in the same shape and dtype. Send all as
-/// f32 in one call of `collective.all_reduce`, and return its error. Divide in f32.
+/// Replaces each gradient, contiguous or not, by its mean over all ranks, in its shape and dtype. Send all in one call
+/// of `collective.all_reduce`; return its error. Divide in f32.
 pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) -> Result<()> {
     todo!("8.4: one long list, one all-reduce, and back to the shapes")
 }
@@ -54,14 +54,14 @@ pub fn average_gradients(collective: &dyn Collective, gradients: &mut [Tensor]) 
 /// | `Open MPI` | `OMPI_COMM_WORLD_RANK` | `OMPI_COMM_WORLD_SIZE` | `OMPI_COMM_WORLD_LOCAL_RANK` |
 /// | `Slurm` | `SLURM_PROCID` | `SLURM_NTASKS` | `SLURM_LOCALID` |
 ///
-/// If no rank is set, the place is rank 0 of 1, launcher `alone`. Returns an error that names the variable if one of
-/// the launcher's three is missing or not a `usize`, and an error if the rank is not below the world size.
+/// If no rank is set: rank 0 of 1, launcher `alone`. Returns an error that names the variable if one of the launcher's
+/// three is missing or not a `usize`, and an error if the rank is not below the world size.
 pub fn place_from(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place> {
     todo!("8.5: which launcher, its three numbers, and whether they are possible")
 }
 
-/// The device of a process that sees `gpus` GPUs: `cpu` if there is none, `cuda:0` if there is one, and otherwise
-/// `cuda:N` with the local rank N, or an error if N is not below `gpus`.
+/// The device of a process that sees `gpus` GPUs: `cpu` for none, `cuda:0` for one, otherwise `cuda:N` with local rank
+/// N, or an error if N is not below `gpus`.
 pub fn device_for(place: &Place, gpus: usize) -> Result<String> {
     todo!("8.5: the name of the device")
 }
@@ -77,8 +77,8 @@ pub fn strong_efficiency(seconds_of_one: f64, seconds: f64, ranks: usize) -> f64
     todo!("8.6: the work stays the same")
 }
 
-/// The seconds of a ring all-reduce of `bytes` over `p` ranks: a rank sends its messages one after the other, each
-/// with `bytes/p` bytes, not rounded. A message of b bytes takes `cost.alpha + b·cost.beta` seconds.
+/// The seconds of a ring all-reduce over `p` ranks: a rank sends its messages one after the other, each with `bytes/p`
+/// bytes. A message of b bytes takes `cost.alpha + b·cost.beta` seconds.
 pub fn ring_seconds(p: usize, bytes: f64, cost: Cost) -> f64 {
     todo!("8.7: how many messages, and how long each is")
 }

@@ -193,7 +193,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.7";
             "Mend 9.3 first if you call it. Divide the sum by the ranks and by the scale before its update; gather what `update` changed." => unclipped;
         clips_by_the_norm_of_all_gradients: "`g ← g·clip/norm` if `norm > clip > 0`",
             "If norm > clip > 0, multiply the chunk by clip/norm, with the norm of all ranks' unscaled gradients." => clipped;
-        skips_on_every_rank: "the step is skipped on all ranks",
+        skips_on_every_rank: "all ranks skip the step",
             "If any rank's chunk is not finite, all skip, update the scale, and start the next step empty." => overflowing;
     }
     by added {

@@ -33,10 +33,10 @@ impl OnRanks for GradientsByRank {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.3";
     by results {
-        returns_its_chunk_of_the_mean: "this rank's `chunk` of the mean of `gradients` over the ranks",
+        returns_its_chunk_of_the_mean: "This rank's `chunk` of the mean of `gradients` over the ranks",
             "Return this rank's chunk of the sum, divided by the number of ranks, once." =>
             |d| [(1, 3), (3, 9), (2, 6), (4, 1200), (5, 10)].map(|(world, n)| drawn(d, world, n)).into();
-        accepts_uneven_and_empty_chunks: "this rank's `chunk`",
+        accepts_uneven_and_empty_chunks: "This rank's `chunk`",
             "`mine` is as long as `chunk(length, rank, p)`, also an empty one; every rank makes the same call." =>
             |d| [(1, 5), (2, 5), (3, 7), (4, 10), (4, 3), (3, 1), (2, 0)].map(|(world, n)| drawn(d, world, n)).into();
     }

@@ -67,13 +67,13 @@ impl OnRanks for Pass {
             .asked("reduced at once")
             .values("numbers in buffers during each call of work", &live)
             .cause(one)
-            .asked("released")
+            .asked("release")
             .values(
                 "numbers in buffers at most, and after the pass",
                 &vec![memory.peak(), memory.live()],
             )
             .cause(one)
-            .asked("released"))
+            .asked("release"))
     }
 }
 
@@ -91,7 +91,7 @@ fn models(d: &mut Draw, backward: bool) -> Vec<Pass> {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.4";
     by results {
-        forward_uses_each_layer_in_order: "from the first to the last",
+        forward_uses_each_layer_in_order: "gathers each layer, in order",
             "For each layer, also an empty one, from the first on: gather it into `memory.buffer(layer.length)`, then call `work` with index and buffer." =>
             |d| models(d, FORWARD);
         backward_runs_from_the_last_layer: "from the last to the first",

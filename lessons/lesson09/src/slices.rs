@@ -14,7 +14,7 @@ fn parts(answer: &Lesson09, (sizes, rank, world): Input) -> Verdict {
             .items("ranges of the parts", parts.iter().map(|s| &s.range))
             .items("parameters of the parts", parts.iter().map(|s| s.param))
             .cause("`param` is an index among all parameters, also those without a part and those without elements.")
-            .asked("One part for each parameter")
+            .asked("part for each parameter")
     };
     given(format!("sizes {sizes:?}, rank {rank} of {world}")).same(facts(answer), facts(&REFERENCE))
 }
@@ -30,13 +30,13 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.1";
             let (a, b) = (d.whole(1, 5), d.whole(10, 30));
             vec![(vec![5, 3], 1, 2), (vec![2 * a, 2 * b], 1, 2)]
         };
-        returns_one_part_for_each_parameter: "One part for each parameter that the chunk touches",
+        returns_one_part_for_each_parameter: "part for each parameter that the chunk touches",
             "Return exactly one part for each parameter that the chunk touches." => |d| {
             let each = d.whole(2, 6);
             let all = vec![1, 2, 2, 2, 1];
             vec![(vec![each, 1, 2, each], 0, 1), (all.clone(), 0, 2), (all, 1, 2)]
         };
-        leaves_out_empty_parts: "none is empty",
+        leaves_out_empty_parts: "One non-empty part",
             "A parameter without elements has no part and does not move the positions of the next ones; go on after it." =>
             // In the last, an answer with one part is another than one that ends at the empty parameter.
             |_| {

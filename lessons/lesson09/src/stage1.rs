@@ -54,7 +54,7 @@ impl OnRanks for MomentumSteps {
 
 pub const CHECKS: &[Check<Lesson09>] = rows! { "9.2";
     by results {
-        steps_by_the_mean_gradient: "the mean over the ranks",
+        steps_by_the_mean_gradient: "averages `gradients`",
             "Average all gradients, call `update` once with the own chunk of both lists, and gather what it changed." =>
             |d| [(1, 3), (2, 4), (3, 6), (4, 8)].map(|shape| steps(d, shape, 1)).into();
         keeps_optimizer_state_by_part: "this rank's `chunk` of both lists",

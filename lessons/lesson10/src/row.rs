@@ -59,12 +59,12 @@ fn gradients(answer: &Lesson10, layer: Layer) -> Verdict {
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.2";
     by outputs {
-        sums_the_outputs_and_adds_the_bias_once: "of a linear layer `x·Wᵀ + b`",
+        sums_the_outputs_and_adds_the_bias_once: "Returns all outputs of `x·Wᵀ + b`",
             "Multiply this rank's columns of x and W, sum the products over the ranks by one call that all of them make, and then add \
              the whole bias." => |d| layers(d, false);
     }
     by sent {
-        sends_the_outputs_once: "by one call of `sum_over_ranks`", "Sum all outputs by one call, and send nothing else." =>
+        sends_the_outputs_once: "Calls `sum_over_ranks` once", "Sum all outputs by one call, and send nothing else." =>
             |d| layers(d, false);
     }
     by error {

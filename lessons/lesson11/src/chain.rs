@@ -53,7 +53,7 @@ fn drawn(d: &mut Draw, count: usize, fused: bool, ridge: f64) -> Input {
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.8";
     by costs {
-        counts_one_operator: "the roofline's time",
+        counts_one_operator: "the cost of `chain`",
             "An operator reads the values and its parameters and writes the values, 4 bytes each; the longer of its two times counts." =>
             |d| [(false, 20.0), (false, 0.1), (true, 20.0), (true, 0.1)].map(|(fused, ridge)| drawn(d, 1, fused, ridge)).into();
         adds_the_kernels_of_an_unfused_chain: "times add up",

@@ -62,7 +62,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.7";
         applies_all_three_operators: "max((x + bias)·scale + shift, 0)",
             "Bias first, then scale, then shift; negative results become 0." =>
             |d| [(1, 4), (1, 1), (1, 7)].map(|(rows, channels)| drawn(d, rows, channels)).into();
-        takes_the_parameters_of_the_channel: "one value of `bias`, `scale` and `shift` for each channel",
+        takes_the_parameters_of_the_channel: "a `bias`, `scale` and `shift` for each channel",
             "x is row-major: value i is of channel i modulo the number of channels." =>
             |d| [(5, 3), (2, 8), (9, 4)].map(|(rows, channels)| drawn(d, rows, channels)).into();
     }

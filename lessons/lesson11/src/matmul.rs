@@ -49,7 +49,7 @@ fn odd(d: &mut Draw, [low, high]: [usize; 2]) -> usize {
 
 pub const CHECKS: &[Check<Lesson11>] = rows! { "11.6";
     by run {
-        multiplies_whole_tiles: "the product c = a·b",
+        multiplies_whole_tiles: "c = a·b",
             "c[row, column] is the sum over i of a[row, i] · b[i, column], tile after tile. NaN was in c before." =>
             |_| vec![[16, 16, 16], [16, 16, 48], [32, 48, 16], [48, 16, 32]];
         accepts_sizes_that_do_not_fit: "for any m, n and k",

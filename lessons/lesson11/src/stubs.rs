@@ -6,16 +6,16 @@
 
 use canopy::profile::{Cost, Counted, Machine, Operator};
 
-/// Applies bias, batch norm and ReLU to x, `[rows, channels]`, in place: `max((x + bias)·scale + shift, 0)`, with one
-/// value of `bias`, `scale` and `shift` for each channel. Reads and writes each value of x once.
+/// Applies bias, batch norm and ReLU in place to x, `[rows, channels]`: `max((x + bias)·scale + shift, 0)`, with a
+/// `bias`, `scale` and `shift` for each channel. Reads and writes each value of x once.
 pub fn bias_norm_relu(x: &mut Counted, bias: &[f32], scale: &[f32], shift: &[f32]) {
     todo!("11.7: one loop over the values; which channel has value i?")
 }
 
-/// Returns operations, bytes and the roofline's time of `chain` over `values` f32 values.
+/// Returns the cost of `chain` over `values` f32 values.
 ///
-/// Unfused, each operator is a kernel that reads values and parameters and writes values; times add up.
-/// Fused, one kernel does all, and intermediate values stay in registers.
+/// Unfused, each operator is a kernel that reads values and parameters and writes values; times add up. Fused, one
+/// kernel does all, and intermediate values stay in registers.
 pub fn chain_cost(chain: &[Operator], values: usize, fused: bool, machine: &Machine) -> Cost {
     todo!("11.8: operations, bytes and the longer of two times for each kernel")
 }

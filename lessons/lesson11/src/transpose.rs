@@ -55,7 +55,7 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.5";
              read the tile by columns." => tiles;
     }
     by conflicts {
-        shared_memory_has_no_bank_conflicts: "no bank conflicts",
+        shared_memory_has_no_bank_conflicts: "without bank conflicts",
             "A column of a tile with rows of 32 floats is in one bank: give each row one float more." => tiles;
     }
 };

@@ -40,7 +40,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             let reversed = ascending(d, 6).into_iter().rev().collect();
             vec![(ascending(d, 5), 1), (ascending(d, 2), 1), (reversed, 1)]
         };
-        fills_bins_equally: "at least `i/bins` of all values are at most v",
+        fills_bins_equally: "at least `i/bins` of all values do not exceed",
             "After the first, edge i is one of the sorted values, that of index `(i * n).div_ceil(bins) - 1`." =>
             |d| [(6, 2), (6, 3), (11, 4), (9, 4), (12, 4), (12, 3), (10, 5), (10, 3), (7, 2)]
                 .map(|(count, bins)| (ascending(d, count), bins)).to_vec();
@@ -55,10 +55,10 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
             }
             all
         };
-        accepts_more_bins_than_values: "the smallest value v",
+        accepts_more_bins_than_values: "the smallest value that",
             "With more bins than values, the same rule holds, and every value is an edge, once." =>
             |d| [(3, 4), (3, 10), (5, 7), (2, 3), (2, 6)].map(|(count, bins)| (ascending(d, count), bins)).to_vec();
-        merges_equal_edges: "Equal edges are merged",
+        merges_equal_edges: "without duplicates",
             "Count all values, also repeated ones. Of edges that are exactly equal, keep one: `dedup`." => |d| {
             let list = ascending(d, 5);
             let [a, b, c, d_, e] = [list[0], list[1], list[2], list[3], list[4]];
@@ -73,7 +73,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.4";
                 (vec![a, a.next_up(), a + 0.25, a + 5.0], 4),
             ]
         };
-        counts_with_integers: "at least `i/bins` of all values are at most v",
+        counts_with_integers: "at least `i/bins` of all values do not exceed",
             "A float is slightly above or below the whole number here: `(i * n).div_ceil(bins)` is exact." => |_| {
             // 0.07·100 is 7.000000000000001, and 9·(14/50) in floats is not 126/50.
             let counts = [(100, 100), (50, 25), (49, 49), (60, 30), (14, 50), (28, 50), (4000, 30)];

@@ -51,7 +51,7 @@ pub const CHECKS: &[Check<Lesson12>] = rows! { "12.7";
             all.push(((vec![0.0, 1.0, 5.0, 6.5], vec![0.625, 0.0, 0.375]), vec![3.0]));
             all
         };
-        adds_the_distance_outside: "adds its distance from them",
+        adds_the_distance_outside: "adds its distance",
             "Add the distance from the nearest edge, as it is, to the areas of all bins, which count as well." => |d| {
             [1, 4].map(|count| {
                 let bins = drawn(d, count);

@@ -80,7 +80,7 @@ fn transposed((ids, matrix): Input) -> Input {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.1";
     by look_up {
-        selects_a_row_for_each_id: "in the order of `ids`",
+        selects_a_row_for_each_id: "for each of `ids`",
             "Row i of the result is row `ids[i]` of the table, counted from 0. An id that repeats repeats its row." => |d| {
             let lists: [(&[u32], _, _); 7] = [
                 (&[4, 1, 5, 0], 6, 3), (&[2, 0, 1], 3, 5), (&[3, 1, 0, 2], 4, 4), (&[2, 4, 0, 3], 5, 1), (&[0], 1, 3),

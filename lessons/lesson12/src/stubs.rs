@@ -6,8 +6,8 @@
 use candle_core::{DType, Result, Tensor, bail};
 use canopy::target::{SparseGradient, Summary};
 
-/// Returns the rows of `table`, `[categories, width]` and contiguous, that `ids` selects, in the order of `ids` and the
-/// dtype of `table`. `backward` through it reaches `table`. Returns an error if an id is not below `categories`.
+/// Returns the row of `table`, `[categories, width]`, for each of `ids`, in the dtype of `table`. `backward` through it
+/// reaches `table`. Returns an error if an id is not below `categories`.
 pub fn embed(table: &Tensor, ids: &[u32]) -> Result<Tensor> {
     todo!("12.1: test the ids, then select rows")
 }
@@ -37,8 +37,8 @@ pub fn mixture_nll(logits: &Tensor, mean: &Tensor, log_std: &Tensor, target: &Te
     todo!("12.3: ln w + ln N for each component, log-sum-exp over them, the mean")
 }
 
-/// Returns the ascending edges of `bins` bins. Edge 0 is the smallest value, edge i the smallest value v such that at
-/// least `i/bins` of all values are at most v. Equal edges are merged.
+/// Returns the ascending edges of `bins` bins, without duplicates. Edge 0 is the smallest value, edge i the smallest
+/// value that at least `i/bins` of all values do not exceed.
 pub fn quantile_bins(values: &[f64], bins: usize) -> Vec<f64> {
     todo!("12.4: sort, pick, merge")
 }
@@ -65,8 +65,8 @@ pub fn calibration(pits: &[f64], levels: &[f64]) -> Vec<f64> {
     todo!("12.6: count the values within each interval")
 }
 
-/// Returns the CRPS of a forecast in the bins of `summarise`: `∫ (F(x) − H(x))² dx` over all x, with the CDF F and
-/// the step H at `target`. A target outside the edges adds its distance from them.
+/// Returns the CRPS of a forecast as in `summarise`: `∫ (F(x) − H(x))² dx` over all x, with the CDF F and the step H at
+/// `target`. A target outside the edges adds its distance.
 pub fn crps(edges: &[f64], probabilities: &[f64], target: f64) -> f64 {
     todo!("12.7: the bins below the target, the bin around it, the bins above, and the distance outside")
 }

@@ -60,12 +60,12 @@ fn places(scores: &[f64]) -> Vec<usize> {
 
 pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
     by promoted {
-        promotes_the_best_trial: "the best trial not promoted yet",
+        promotes_the_best_trial: "the best trial not promoted",
             "Return the index of the rung that lists it, and the number `trial`, of the best trial: the one with the highest score." => |d| {
             let all = [(6, 2), (9, 3), (5, 2), (7, 4)];
             all.map(|(count, eta)| low(&scores(d, count), &[], eta)).into()
         };
-        skips_promoted_trials: "the best trial not promoted yet",
+        skips_promoted_trials: "the best trial not promoted",
             "Skip trials that are promoted, and look at the next best of the ⌊n/eta⌋." => |d| {
             let mut all = Vec::new();
             for (count, eta) in [(6, 2), (12, 3), (16, 4)] {
@@ -111,7 +111,7 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
                 (vec![rung(20, &many, &top[1..]), rung(20, &some, &[])], 2),
             ]
         };
-        ranks_nan_last: "NaN is worst",
+        ranks_nan_last: "the best trial not promoted",
             "A trial that diverged has the score NaN: rank it below all others, and count it in n." => |d| {
             let nan = f64::NAN;
             let mut all = vec![low(&[nan, 0.25, 0.75, 0.5], &[], 2), low(&[0.25, nan], &[], 2), low(&[-nan, 0.25, nan, 0.5], &[3], 2)];
@@ -122,13 +122,13 @@ pub const CHECKS: &[Check<Lesson13>] = rows! { "13.3";
             all.push(low(&[-3.0, nan, -1.5, -2.0], &[], 3));
             all
         };
-        prefers_the_first_of_equal_scores: "of equal scores, the first is better",
+        prefers_the_first_of_equal_scores: "Of equals, the first is better",
             "Of equal scores, the one earlier in the list is better, also at the edge of the top: sort in a stable way." => |d| {
             let scores = [0.5, 0.75, 0.25, 0.75, 0.75, 0.5, 0.25, d.number(0.1, 0.2)];
             [(&scores[..], &[][..], 2), (&scores, &[1], 2), (&scores, &[1], 4), (&scores, &[1, 3, 4], 2), (&scores[..4], &[1], 4), (&[0.5; 7], &[0, 1], 3)]
                 .map(|(scores, promoted, eta)| low(scores, promoted, eta)).into()
         };
-        promotes_in_any_search: "from the second-to-last rung down, the best trial not promoted yet among the best",
+        promotes_in_any_search: "from the second-to-last rung down, the best trial not promoted among the best",
             "Rank all n trials of a rung, take the top ⌊n/eta⌋, then the first of these that is not promoted." => |d| {
             let mut rung_of = |first: usize| {
                 let count = d.whole(0, 14);
