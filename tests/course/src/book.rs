@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Builds the book into `target/book` and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
-pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) -> Result<String> {
+pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<String> {
     let mut page = "index.html".to_owned();
     if let Some(what) = what {
         let (lesson, exercise) = lessons::named(lessons, what)?;
@@ -30,7 +30,7 @@ pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>, opens: bool) ->
     fs::create_dir_all(&out).with_context(|| format!("{} could not be created", out.display()))?;
     build(root, &out)?;
     let address = format!("{}/{page}", address(&out));
-    if opens && !open(&address) {
+    if !open(&address) {
         eprintln!("No browser could be opened. Open this page yourself:");
     }
     Ok(format!("{address}\n"))

@@ -1,8 +1,8 @@
 //! `cargo course certificate`: a page which states that a student won all points of some lessons. ssh-keygen signs it.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use grader::{
     Manifest,
     grades::{Grade, Status},
@@ -55,9 +55,7 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
     let board = options.capstone.as_deref().map(Board::load).transpose()?;
     let race = board.map(|board| board.line(&grade.submission)).transpose()?;
     let page = page(name.trim(), &chosen, &grade, race)?;
-    let folder = &options.out;
-    fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
-    let path = folder.join("certificate.html");
+    let path = options.out.join("certificate.html");
     put(&path, page)?;
     let path = path.display();
     println!("{path}\n\nTo sign it with a key of ssh-keygen, in {path}.sig:");

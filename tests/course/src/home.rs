@@ -87,20 +87,15 @@ fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
 
 /// What an exercise requires, and where to write, check and read.
 pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
-    let (
-        m,
-        Exercise {
-            id, title, function, ..
-        },
-    ) = (&lesson.manifest, e);
+    let (id, function) = (&e.id, &e.function);
+    let (number, chapter, anchor) = (&lesson.manifest.lesson, &lesson.manifest.chapter, e.anchor());
     let asked = wrap(&asked(lesson.stub(e), function), WIDTH - 4).join("\n  ");
-    let file = paths::exercises(&m.lesson, &e.file);
-    let (number, chapter, anchor) = (&m.lesson, &m.chapter, e.anchor());
+    let file = paths::exercises(number, &e.file);
     format!(
         "{}\n\n  {asked}\n\n  write  `{function}` in {file}\n  check  cargo test -p lesson{number} {id}\n  \
          watch  cargo course watch   (checks whenever you save)\n  hint   cargo course hint {id}\n  \
          read   book/src/{chapter}#{anchor}\n",
-        ink.bold(&format!("{id} {title}"))
+        ink.bold(&format!("{id} {}", e.title))
     )
 }
 

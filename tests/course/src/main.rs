@@ -9,7 +9,6 @@ mod book;
 mod capstone;
 mod cargo;
 mod certificate;
-mod extract;
 mod grade;
 mod home;
 mod late;
@@ -81,9 +80,6 @@ enum Task {
     Book {
         /// Open a lesson (`01`) or an exercise (`1.2`) [default: the first page]
         what: Option<String>,
-        /// Print the address of the page without opening it
-        #[arg(long)]
-        no_open: bool,
     },
     /// Restore the empty function of an exercise; a copy of your file is kept
     Reset {
@@ -114,10 +110,10 @@ enum Task {
         /// Title of the lesson
         title: String,
     },
-    /// Print as Markdown which check catches which known mistake
+    /// For authors: print as Markdown which check catches which known mistake
     Matrix {
-        /// A lesson, such as `02` [default: all lessons]
-        lesson: Option<String>,
+        /// A lesson, such as `02`
+        lesson: String,
     },
 }
 
@@ -161,14 +157,12 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Check { what }) if check(&root, &lessons, what.as_deref())? => {}
         Some(Task::Check { .. }) => return Ok(ExitCode::FAILURE),
         Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
-        Some(Task::Watch { what }) => return watch::watch(&root, &lessons, what.as_deref()),
+        Some(Task::Watch { what }) => watch::watch(&root, &lessons, what.as_deref())?,
         Some(Task::Solution { exercise, give_up }) => {
             let text = solution::solution(&root, &lessons, &exercise, give_up, ink)?;
             print!("{text}");
         }
-        Some(Task::Book { what, no_open }) => {
-            print!("{}", book::book(&root, &lessons, what.as_deref(), !no_open)?);
-        }
+        Some(Task::Book { what }) => print!("{}", book::book(&root, &lessons, what.as_deref())?),
         Some(Task::Reset { exercise }) => {
             let (lesson, one) = lessons::find(&lessons, &exercise)?;
             let kept = reset::reset(&root, lesson, one)?;
@@ -181,8 +175,12 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Marks(options)) => marks::run(&options)?,
         Some(Task::Certificate(options)) => certificate::run(&lessons, &options)?,
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
-        Some(Task::Matrix { lesson: None }) => lessons.iter().try_for_each(|l| matrix(&root, l))?,
-        Some(Task::Matrix { lesson: Some(number) }) => matrix(&root, lessons::lesson(&lessons, &number)?)?,
+        Some(Task::Matrix { lesson }) => {
+            let lesson = lessons::lesson(&lessons, &lesson)?;
+            eprintln!("Running every check on every known mistake: this may take minutes.");
+            let done = checks(&root, lesson, Some("--matrix".into()))?;
+            ensure!(done, "the matrix could not be created");
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -190,9 +188,12 @@ fn run(options: Options) -> Result<ExitCode> {
 /// Runs the program of a lesson's checks. Returns whether all passed.
 fn checks(root: &Path, lesson: &Lesson, argument: Option<String>) -> Result<bool> {
     let number = &lesson.manifest.lesson;
-    let Some(program) = cargo::checks(root, number)? else {
+    let arguments = format!("test --no-run --package lesson{number} --bin grade{number}");
+    let Some(built) = cargo::build(root, &arguments)? else {
         return Ok(false);
     };
+    let program = built.iter().find_map(|about| about["executable"].as_str());
+    let program = program.context("cargo built no program of the checks")?;
     let folder = root.join(format!("lessons/lesson{number}"));
     let status = Command::new(program).args(argument).current_dir(folder).status();
     Ok(status.context("the checks could not be started")?.success())
@@ -214,15 +215,6 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<bool> {
         print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
     }
     Ok(right)
-}
-
-/// Prints which check of a lesson catches which known mistake.
-fn matrix(root: &Path, lesson: &Lesson) -> Result<()> {
-    let number = &lesson.manifest.lesson;
-    eprintln!("Running every check of lesson {number} on every known mistake: this may take minutes.");
-    let done = checks(root, lesson, Some("--matrix".into()))?;
-    ensure!(done, "the matrix of lesson {number} could not be created");
-    Ok(())
 }
 
 fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {

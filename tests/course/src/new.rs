@@ -5,6 +5,8 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use walkdir::WalkDir;
 
+use crate::marks::put;
+
 /// The files of a lesson by their paths. In paths and texts, `__NN__` is the lesson's number in two digits, `__N__` the
 /// number as in the names of exercises (`8` in `8.1`).
 const TEMPLATE: &str = "tests/course/template";
@@ -63,9 +65,7 @@ pub fn new(root: &Path, number: u32, title: &str) -> Result<String> {
     }
     let mut out = String::new();
     for (path, text) in texts {
-        let file = root.join(&path);
-        fs::create_dir_all(file.parent().unwrap_or(root)).with_context(|| path.clone())?;
-        fs::write(&file, text).with_context(|| path.clone())?;
+        put(&root.join(&path), text)?;
         out += &format!("written: {path}\n");
     }
     out += &format!(
@@ -83,10 +83,7 @@ fn listed(text: &str, start: &str, number: u32, line: &str) -> Option<String> {
         let digits = rest.split(|c: char| !c.is_ascii_digit()).next();
         digits.is_some_and(|d| d.parse::<u32>().is_ok_and(|n| n < number))
     };
-    // A chapter to come is listed without a file.
-    let draft = format!("- [{number:02} ");
-    let is_draft = |line: &&str| line.starts_with(&draft) && line.ends_with("]()");
-    let mut lines: Vec<&str> = text.lines().filter(|line| !is_draft(line)).collect();
+    let mut lines: Vec<&str> = text.lines().collect();
     let last = lines.iter().rposition(is_before)?;
     lines.insert(last + 1, line);
     Some(lines.join("\n") + "\n")
@@ -94,17 +91,15 @@ fn listed(text: &str, start: &str, number: u32, line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use grader::paths;
+
     use super::*;
     use crate::lessons;
 
-    fn root() -> &'static Path {
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        here.ancestors().nth(2).unwrap()
-    }
-
     #[test]
     fn manifests_of_all_lessons_follow_the_templates() {
-        for lesson in lessons::all(root()).unwrap() {
+        let root = paths::root().unwrap();
+        for lesson in lessons::all(&root).unwrap() {
             for folder in [
                 "lessons/lesson__NN__",
                 "lessons/lesson__NN__/run",
@@ -115,9 +110,9 @@ mod tests {
                     let text = text.replace("__NN__", &lesson.manifest.lesson);
                     text.replace("__TITLE__", &lesson.manifest.title)
                 };
-                let template = fill(&fs::read_to_string(root().join(TEMPLATE).join(&path)).unwrap());
+                let template = fill(&fs::read_to_string(root.join(TEMPLATE).join(&path)).unwrap());
                 let path = fill(&path);
-                let text = fs::read_to_string(root().join(&path)).unwrap();
+                let text = fs::read_to_string(root.join(&path)).unwrap();
                 let mut expected = template.lines().peekable();
                 for line in text.lines() {
                     // A lesson may have dependencies of its own.
@@ -134,17 +129,16 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn an_untouched_skeleton_passes_the_proof_and_is_to_do() {
-        let tree = tempfile::tempdir().unwrap();
+        let (root, tree) = (paths::root().unwrap(), tempfile::tempdir().unwrap());
         let parts =
             "Cargo.toml Cargo.lock rust-toolchain.toml .cargo book data exercises lessons solutions tests";
         let mut copy = std::process::Command::new("cp");
-        copy.arg("-as")
-            .args(parts.split(' ').map(|part| root().join(part)));
+        copy.arg("-as").args(parts.split(' ').map(|part| root.join(part)));
         assert!(copy.arg(tree.path()).status().unwrap().success());
         let lists = LISTS.map(|(path, ..)| path);
         for path in lists.into_iter().chain(["Cargo.lock"]) {
             fs::remove_file(tree.path().join(path)).unwrap();
-            fs::copy(root().join(path), tree.path().join(path)).unwrap();
+            fs::copy(root.join(path), tree.path().join(path)).unwrap();
         }
         // The same package with another lesson: under its own name, so that neither makes cargo build the other again.
         let manifest = tree.path().join(lists[0]);
@@ -178,7 +172,7 @@ mod tests {
             text
         };
         // What the proofs of all lessons share, so that below only the skeleton is built.
-        run(root(), "test -p proof --test lessons --no-run", "Executable");
+        run(&root, "test -p proof --test lessons --no-run", "Executable");
         let built = run(
             tree.path(),
             "test -p proof-of-new --test lessons lesson97",

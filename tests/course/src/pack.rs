@@ -94,60 +94,44 @@ pub fn pack(root: &Path, out: &Path, lessons: &[&str]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn only_sources_are_packed_and_what_is_wrong_is_said() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path();
-        let course = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-        let lessons = lessons::all(course).unwrap();
-        let put = |path: &str, bytes: &[u8]| {
-            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
-            fs::write(root.join(path), bytes).unwrap();
-        };
-        let out = root.join("a.tar.gz");
+        let lessons = lessons::all(&paths::root().unwrap()).unwrap();
+        let put = |path: &str, text: &str| put(&root.join(path), text).unwrap();
         let pack = |name: &str, lesson: &str| {
             let (out, lesson) = (root.join(name), vec![lesson.to_owned()]);
             run(root, &lessons, &Options { out, lesson }).map_err(|e| format!("{e:#}"))
         };
-        let refused = |name: &str, lesson: &str, expected: &str| {
+        let library = "exercises/lesson01/src/lib.rs";
+        for (name, lesson, text, expected) in [
+            ("a.zip", "01", "", ".tar.gz"),
+            ("a.tar.gz", "99", "", "no lesson 99"),
+            ("a.tar.gz", "02", "", "lesson02/src/lib.rs does not exist"),
+            (
+                "a.tgz",
+                "1",
+                "unsafe",
+                "src/lib.rs, line 1: `unsafe` is not allowed",
+            ),
+        ] {
+            put(library, text);
             let error = pack(name, lesson).unwrap_err();
             assert!(error.contains(expected) && !root.join(name).exists(), "{error}");
-        };
-        let library = "exercises/lesson01/src/lib.rs";
-        refused("a.tar.gz", "1", "exercises/lesson01/src/lib.rs does not exist");
-        put(library, b"\xff");
-        refused(
-            "a.tar.gz",
-            "1",
-            "exercises/lesson01/src/lib.rs: it is not UTF-8 text",
-        );
-        put(library, b"mod more;\n\n#[unsafe(no_mangle)]\nfn f() {}\n");
-        refused(
-            "a.tar.gz",
-            "1",
-            "exercises/lesson01/src/lib.rs, line 3: `unsafe` is not allowed",
-        );
-        refused("a.zip", "01", ".tar.gz");
-        refused("a.tar.gz", "99", "no lesson 99");
+        }
         // What the compiler refuses is packed: it says what is wrong.
-        put(library, b"pub fn halve( {");
-        put("exercises/lesson01/src/more/mod.rs", b"");
-        put("exercises/lesson01/src/notes.txt", b"mine");
-        put("exercises/lesson01/build.rs", b"fn main() {}");
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(root.join(library), root.join("exercises/lesson01/src/linked.rs"))
-            .unwrap();
+        put(library, "pub fn halve( {");
+        put("exercises/lesson01/src/notes.txt", "mine");
         pack("a.tar.gz", "01").unwrap();
-        let packed = Submission::read(&out).unwrap();
-        let names: Vec<&String> = packed.files.keys().collect();
-        assert_eq!(names, [library, "exercises/lesson01/src/more/mod.rs"]);
+        let packed = Submission::read(&root.join("a.tar.gz")).unwrap();
+        assert_eq!(Vec::from_iter(packed.files.keys()), [library]);
         assert!(packed.packed.is_some() && packed.left_out.is_empty());
-        put("exercises/capstone/src/lib.rs", b"");
-        put("exercises/capstone/src/config.toml", b"# unsafe");
+        put("exercises/capstone/src/lib.rs", "");
+        put("exercises/capstone/src/config.toml", "# unsafe");
+        let out = root.join("race.tar.gz");
         super::pack(root, &out, &[paths::CAPSTONE]).unwrap();
         let packed = Submission::read(&out).unwrap();
         assert_eq!(packed.of_lesson(paths::CAPSTONE).len(), 2);

@@ -11,8 +11,10 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail, ensure};
-use minijinja::{Environment, UndefinedBehavior, context, syntax::SyntaxConfig, value::Serde};
+use minijinja::{context, value::Serde};
 use toml::{Table, Value};
+
+use crate::marks::{environment, put};
 
 /// Commands of `cargo course slurm`.
 #[derive(clap::Subcommand)]
@@ -55,9 +57,7 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
     let site = settings(&text).with_context(|| file.display().to_string())?;
     // Slurm writes no log into a folder that does not exist, and does not say so.
     let logs = Path::new(site["logs"].as_str().unwrap_or_default());
-    for folder in [&*options.out, logs] {
-        fs::create_dir_all(folder).with_context(|| format!("{} cannot be created", folder.display()))?;
-    }
+    fs::create_dir_all(logs).with_context(|| format!("{} cannot be created", logs.display()))?;
     for (name, script) in scripts(&slurm, &site)? {
         let path = options.out.join(format!("{name}.sbatch"));
         // A template prints this for a site that lacks a setting.
@@ -69,7 +69,7 @@ pub fn run(root: &Path, Task::Render(options): &Task) -> Result<()> {
             }
             continue;
         }
-        fs::write(&path, script).with_context(|| format!("{} cannot be written", path.display()))?;
+        put(&path, script)?;
         println!("{}", path.display());
     }
     Ok(())
@@ -113,14 +113,7 @@ fn settings(text: &str) -> Result<Table> {
 
 /// Renders the templates of the folder `slurm` for a site: the scripts by the name of their template.
 fn scripts(slurm: &Path, site: &Table) -> Result<BTreeMap<String, String>> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    let mut syntax = SyntaxConfig::builder();
-    syntax
-        .trim_blocks(true)
-        .lstrip_blocks(true)
-        .keep_trailing_newline(true);
-    environment.set_syntax(syntax.build()?);
+    let mut environment = environment()?;
     for entry in fs::read_dir(slurm).with_context(|| format!("{} cannot be listed", slurm.display()))? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "j2") {

@@ -4,15 +4,12 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
 use grader::{
-    Exercise,
+    Exercise, item,
     progress::{self, Progress},
     tell::Ink,
 };
 
-use crate::{
-    extract,
-    lessons::{self, Lesson},
-};
+use crate::lessons::{self, Lesson};
 
 /// Returns the solution of `id` if the student may see it, and records if the student gave up.
 pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: Ink) -> Result<String> {
@@ -38,33 +35,28 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
 
 /// The function with its file and line, then the functions of the same file that it calls; of a kernel, its file.
 fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
-    let Exercise {
-        id,
-        title,
-        solution: file,
-        answer,
-        ..
-    } = exercise;
+    let (file, answer) = (&exercise.solution, &exercise.answer);
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
-    let mut out = ink.bold(&format!("{id} {title}")) + "\n";
+    let lines: Vec<&str> = source.lines().collect();
+    let mut parts = Vec::from_iter(item(&source, answer));
     if file.ends_with(".cu") {
-        return Ok(out + &format!("{}\n\n{}", ink.faint(file), source));
+        parts = vec![0..lines.len()];
     }
-    let functions = extract::with_callees(&source, answer);
-    ensure!(!functions.is_empty(), "`fn {answer}` was not found in {file}");
-    for function in functions {
-        out += &format!("{}\n\n", ink.faint(&format!("{file}:{}", function.line)));
-        for line in source[function.bytes].lines() {
-            let line = line.strip_prefix(function.indent).unwrap_or(line);
-            let is_comment = line.trim_start().starts_with("//");
-            out += &if is_comment {
-                ink.faint(line)
-            } else {
-                line.to_owned()
-            };
-            out.push('\n');
+    ensure!(!parts.is_empty(), "`fn {answer}` was not found in {file}");
+    let mut out = ink.bold(&format!("{} {}", exercise.id, exercise.title)) + "\n";
+    let mut next = 0;
+    while let Some(part) = parts.get(next).cloned() {
+        next += 1;
+        out += &ink.faint(&format!("{file}:{}", part.start + 1));
+        out += &format!("\n\n{}\n\n", lines[part.clone()].join("\n"));
+        // A word before a parenthesis may be the name of a function.
+        let ends = lines[part].iter().flat_map(|line| line.split('(').rev().skip(1));
+        let names = ends.filter_map(|code| code.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next());
+        for called in names.filter_map(|name| item(&source, name)) {
+            if !parts.iter().any(|part| part.contains(&called.start)) {
+                parts.push(called);
+            }
         }
-        out.push('\n');
     }
     out.pop();
     Ok(out)
@@ -72,27 +64,21 @@ fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use grader::paths;
+
     use super::*;
 
     #[test]
-    fn every_solution_is_found_where_the_lesson_says_and_printed_in_whole_functions() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
-        let lessons = lessons::all(root).unwrap();
-        for exercise in lessons.iter().flat_map(|l| &l.manifest.exercises) {
-            let text = text(root, exercise, Ink { colour: false }).unwrap();
-            if exercise.solution.ends_with(".cu") {
-                assert!(text.contains(&format!(" {}(", exercise.answer)), "{text}");
-                continue;
-            }
-            assert!(text.contains(&format!("fn {}", exercise.answer)), "{text}");
-            // Each part ends at its own brace, and none is printed twice.
-            let parts: Vec<&str> = text.split(&format!("\n{}:", exercise.solution)).skip(1).collect();
-            let is_end = |line: &str| line.ends_with('}') && !line.starts_with([' ', '/']);
-            for part in &parts {
-                let (_, part) = part.trim_end().split_once('\n').unwrap();
-                let end = part.lines().position(is_end).unwrap();
-                let prints = parts.iter().filter(|other| other.contains(part)).count();
-                assert_eq!((end + 1, prints), (part.lines().count(), 1), "{part}");
+    fn every_solution_is_found_where_the_lesson_says_with_the_functions_that_it_calls() {
+        let root = paths::root().unwrap();
+        let lessons = lessons::all(&root).unwrap();
+        for (_, exercise) in lessons::exercises(&lessons) {
+            let text = text(&root, exercise, Ink { colour: false }).unwrap();
+            let is_found = |word: &str| text.contains(&format!("{word} {}", exercise.answer));
+            assert!(is_found("fn") || is_found("void"), "{text}");
+            assert!(text.ends_with("\n}\n"), "{text}");
+            if exercise.answer == "momentum_step" {
+                assert_eq!(text.matches("fn with_momentum").count(), 1, "{text}");
             }
         }
     }

@@ -292,6 +292,7 @@ fn is_source(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::put;
 
     const SOURCE: &str = "exercises/lesson01/src/lib.rs";
 
@@ -299,9 +300,7 @@ mod tests {
     fn read(files: &[(&str, &[u8])]) -> Result<Submission, Rejected> {
         let dir = tempfile::tempdir().unwrap();
         for (name, bytes) in files {
-            let path = dir.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, bytes).unwrap();
+            put(&dir.path().join(name), bytes).unwrap();
         }
         Submission::read(dir.path())
     }

@@ -86,15 +86,12 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::marks::put;
 
     #[test]
     fn the_digest_changes_with_what_marks_depend_on_and_with_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
+        let put = |path: &str, text: &str| put(&dir.path().join(path), text).unwrap();
         let with = |memory| course(dir.path(), &[("--memory", memory), ("--seconds", 60)]);
         let inside = ["lesson01/lesson.toml", "src/target/mod.rs", "Cargo.toml"];
         let file = |path: &&str| match path.rsplit_once('/').unwrap_or(("", path)).1.contains('.') {

@@ -3,7 +3,7 @@
 use std::{
     io::{IsTerminal, Write, stdin, stdout},
     path::{Path, PathBuf},
-    process::{Command, ExitCode, Stdio, exit},
+    process::{Command, Stdio, exit},
     slice,
     sync::{
         Mutex,
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use crossterm::{
     cursor::MoveTo,
     event::{self, Event, KeyCode, KeyEventKind, KeyModifiers},
@@ -34,13 +34,13 @@ const SETTLE: Duration = Duration::from_millis(80);
 /// Locked forever when a signal ends this program, so that the terminal does not pass on single keys again.
 static ENDING: Mutex<()> = Mutex::new(());
 
-/// Checks until the user quits. Without a terminal it prints why, and the exit code is 2.
-pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<ExitCode> {
+/// Checks until the user quits.
+pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<()> {
     let (mut lesson, mut exercise) = start(lessons, what)?;
-    if !stdout().is_terminal() || !stdin().is_terminal() {
-        eprintln!("cargo course: `watch` needs a terminal; `cargo course check` checks once");
-        return Ok(ExitCode::from(2));
-    }
+    ensure!(
+        stdout().is_terminal() && stdin().is_terminal(),
+        "`watch` needs a terminal; `cargo course check` checks once"
+    );
     let end = || {
         let _ending = ENDING.lock();
         let _ = disable_raw_mode();
@@ -73,7 +73,7 @@ pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<Exit
                     (lesson, exercise) = following(lessons, exercise);
                     break;
                 }
-                'q' => return Ok(ExitCode::SUCCESS),
+                'q' => return Ok(()),
                 _ => break,
             }
         }
@@ -92,15 +92,11 @@ fn start<'a>(lessons: &'a [Lesson], what: Option<&str>) -> Result<(&'a Lesson, &
     next.context("there is no exercise to watch")
 }
 
-/// The exercise after `exercise` that is not right; if all are, the one after it. The first follows the last.
+/// The exercise after `exercise`. The first follows the last.
 fn following<'a>(lessons: &'a [Lesson], exercise: &Exercise) -> (&'a Lesson, &'a Exercise) {
-    let mut all: Vec<_> = lessons::exercises(lessons).collect();
-    let at = all.iter().position(|(_, e)| e.id == exercise.id).unwrap_or(0);
-    let after = (at + 1) % all.len();
-    all.rotate_left(after);
-    let progress = Progress::load();
-    let next = all.iter().find(|(_, e)| progress.state(&e.id) != "right");
-    *next.unwrap_or(&all[0])
+    let all = Vec::from_iter(lessons::exercises(lessons));
+    let at = all.iter().position(|(_, e)| e.id == exercise.id);
+    all[at.map_or(0, |at| at + 1) % all.len()]
 }
 
 /// Reports when a source beside `file` was written, until the watcher is dropped.

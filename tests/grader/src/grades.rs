@@ -202,15 +202,4 @@ impl Grade {
         );
         Ok(grade)
     }
-
-    /// Writes it to `path` atomically.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<()> {
-        let next = path.with_extension(format!("{}.tmp", std::process::id()));
-        fs::write(&next, serde_json::to_string_pretty(self)?)
-            .and_then(|()| fs::rename(&next, path))
-            .with_context(|| format!("{} cannot be written", path.display()))
-    }
 }

@@ -51,7 +51,7 @@ pub use corpus::corpus;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right, Text};
-pub use manifest::{Exercise, Manifest, asked, promise};
+pub use manifest::{Exercise, Manifest, asked, item, promise};
 pub use matrix::matrix;
 pub use rows::{Facts, each};
 pub use run::{Outcome, compiling, not_run, run};

@@ -98,12 +98,20 @@ impl Exercise {
     }
 }
 
-/// The lines of a function or a kernel in a source text, from 0: those of its doc comment, and those up to its end.
-pub(crate) fn item(source: &str, function: &str) -> Option<Range<usize>> {
+/// How a line begins in which a function or a kernel is declared.
+const HEADS: [&str; 4] = [
+    "pub fn ",
+    "fn ",
+    "pub(super) fn ",
+    "extern \"C\" __global__ void ",
+];
+
+/// The lines of a function at the top level, or of a kernel, in a source text that rustfmt has formatted, from 0: those of its
+/// doc comment, and those up to the first line that is `}`. The braces of other functions need not balance.
+pub fn item(source: &str, function: &str) -> Option<Range<usize>> {
     let lines: Vec<&str> = source.lines().collect();
     let is_head = |line: &&str| {
-        let rest = line.strip_prefix("extern \"C\" __global__ void ");
-        let rest = rest.or(line.strip_prefix("pub fn "));
+        let rest = HEADS.iter().find_map(|head| line.strip_prefix(head));
         let rest = rest.and_then(|rest| rest.strip_prefix(function));
         rest.is_some_and(|rest| rest.starts_with(['(', '<']))
     };

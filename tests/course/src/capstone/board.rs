@@ -1,6 +1,6 @@
 //! The board of a race: `board.json` and `board.html`.
 
-use std::{cmp::Ordering::Equal, fs, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
 use grader::race::{self, Score};
@@ -35,13 +35,8 @@ impl Board {
     pub fn place(&mut self) {
         let scores = self.rows.iter_mut().flat_map(|row| &mut row.score);
         race::place(&mut scores.collect::<Vec<_>>());
-        let key = |row: &Row| {
-            row.score
-                .as_ref()
-                .map_or((usize::MAX, 0.0), |s| (s.place, -s.value))
-        };
         self.rows
-            .sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Equal));
+            .sort_by_key(|row| row.score.as_ref().map_or(usize::MAX, |score| score.place));
     }
 
     pub fn load(file: &Path) -> Result<Self> {

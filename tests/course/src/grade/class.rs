@@ -15,7 +15,6 @@ use std::{
     fs::{self, File},
     path::Path,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
-    thread,
     time::Instant,
 };
 
@@ -34,25 +33,17 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     let began = Instant::now();
     fs::create_dir_all(&options.out).with_context(|| options.out.display().to_string())?;
     let out = fs::canonicalize(&options.out)?;
-    // Hidden files of a run, which the other parts do not use.
-    let part = options.part;
-    let suffix = part.map_or_else(String::new, |(index, _)| format!("-{index}"));
-    let [lock, work] = [".lock", ".work"].map(|name| out.join(format!("{name}{suffix}")));
+    let [lock, work] = [".lock", ".work"].map(|name| out.join(name));
     let lock = File::create(lock)?;
     if lock.try_lock().is_err() {
         bail!("another run is grading into {}", out.display());
     }
-    let (mut all, skipped) = entries(&options.submissions, &out)?;
+    let (all, skipped) = entries(&options.submissions, &out)?;
     for line in skipped {
         eprintln!("skipped: {}", marks::clean::line(&line));
     }
-    if let Some((index, count)) = part {
-        // The names are those of the whole class, in which two submissions may have one name.
-        all = all.into_iter().skip(index - 1).step_by(count).collect();
-    }
-    let cores = thread::available_parallelism().map_or(1, usize::from);
-    // More threads would have nothing to do. The lessons are prepared in parallel, too.
-    let jobs = options.jobs.unwrap_or(cores).clamp(1, all.len().max(cores));
+    // With 0 threads, rayon starts one for each core.
+    let jobs = options.jobs.unwrap_or(0);
     // The first interrupt during the checks stops them and keeps finished grades; any other ends the program.
     static RUNNING: AtomicBool = AtomicBool::new(false);
     ctrlc::set_handler(|| {
@@ -114,12 +105,7 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     if STOP.load(SeqCst) {
         eprintln!("Stopped. Repeat the command to grade the rest.");
     }
-    // Of a part, the job after the last one writes them.
-    let written = if part.is_some() {
-        Ok(())
-    } else {
-        marks::write_all(&out)
-    };
+    let written = marks::write_all(&out);
     if let Err(error) = &written {
         eprintln!("not all pages and exports were written: {error:#}");
     }
@@ -134,42 +120,14 @@ pub fn grade(root: &Path, options: Options) -> Result<bool> {
     Ok(written.is_ok() && grades.iter().all(|grade| grade.status == Status::Graded))
 }
 
-/// The seed of all submissions in a folder of grades: a later run uses it again, and so do parts that start together.
+/// The seed of all submissions in a folder of grades: a later run uses it again.
 fn kept_seed(out: &Path, given: Option<u64>) -> Result<u64> {
     let path = out.join(".seed");
-    if let Some(seed) = given {
-        fs::write(&path, seed.to_string())?;
-        return Ok(seed);
+    if given.is_none() && path.exists() {
+        let seed = fs::read_to_string(&path)?.trim().parse();
+        return seed.with_context(|| format!("{} contains no seed: delete it", path.display()));
     }
-    // The first part wins: the file appears with its whole content, and is not replaced.
-    let new = tempfile::NamedTempFile::new_in(out)?;
-    fs::write(new.path(), grader::seed().to_string())?;
-    let _ = new.persist_noclobber(&path);
-    let seed = fs::read_to_string(&path).ok();
-    let seed = seed.and_then(|text| text.trim().parse().ok());
-    seed.with_context(|| {
-        format!(
-            "{} contains no seed: delete it, and grade all again",
-            path.display()
-        )
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_that_start_together_have_one_seed() {
-        let folder = tempfile::tempdir().unwrap();
-        let seeds: BTreeSet<u64> = std::thread::scope(|scope| {
-            let each = || kept_seed(folder.path(), None).unwrap();
-            let threads: Vec<_> = (0..8).map(|_| scope.spawn(each)).collect();
-            threads.into_iter().map(|t| t.join().unwrap()).collect()
-        });
-        assert_eq!(seeds.len(), 1, "{seeds:?}");
-        assert_eq!(kept_seed(folder.path(), Some(7)).unwrap(), 7);
-        assert_eq!(kept_seed(folder.path(), None).unwrap(), 7);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
+    let seed = given.unwrap_or_else(grader::seed);
+    fs::write(&path, seed.to_string())?;
+    Ok(seed)
 }

@@ -10,7 +10,8 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result};
+#[cfg(not(target_os = "linux"))]
+use anyhow::Result;
 
 use crate::late::{instant, percent};
 
@@ -47,12 +48,6 @@ pub struct Options {
     /// Submissions to grade in parallel [default: the number of CPU cores]
     #[arg(long)]
     pub jobs: Option<usize>,
-    /// Grade only part I of N of the submissions and write no tables, as a task of a job array does
-    #[arg(long, value_name = "I/N", value_parser = part)]
-    pub part: Option<(usize, usize)>,
-    /// Parts of the sandbox without which nothing is graded: files, limits, network, processes, seccomp, user
-    #[arg(long, value_delimiter = ',')]
-    pub require: Vec<String>,
     /// Run without bubblewrap, in a container (Gradescope, GitHub) or a job (Slurm) that isolates each submission
     #[arg(long)]
     pub inside_container: bool,
@@ -65,14 +60,6 @@ pub struct Options {
     /// Time limit for all checks of an exercise in seconds
     #[arg(long, default_value_t = 60)]
     pub seconds: u64,
-}
-
-/// Parses `2/5`: the second of five parts.
-fn part(text: &str) -> Result<(usize, usize)> {
-    let numbers = text.split_once('/');
-    let part = numbers.and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-    let part = part.filter(|(index, count)| (1..=*count).contains(index));
-    part.with_context(|| format!("expected I/N with 1 ≤ I ≤ N, such as 2/5, not {text:?}"))
 }
 
 /// Grades the submissions. The exit code is 0 if all could be graded, 1 if some could not, 2 if grading could not

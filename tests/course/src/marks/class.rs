@@ -14,15 +14,13 @@ pub struct Class {
     pub grades: Vec<Grade>,
     /// Submissions without a row in the exports, because a platform rejects or misassigns rows of unknown students.
     pub unlisted: Vec<String>,
-    /// A line on each `grade.json` that cannot be read.
-    pub unreadable: String,
 }
 
 impl Class {
     /// Reads every `DIR/*/grade.json`.
     ///
     /// # Errors
-    /// Returns an error if `dir` cannot be read, or contains no grade that can be read.
+    /// Returns an error if `dir` or a grade cannot be read, or `dir` contains no grade.
     pub fn load(dir: &Path) -> Result<Self> {
         let mut class = Self::default();
         for entry in fs::read_dir(dir).with_context(|| format!("{} cannot be read", dir.display()))? {
@@ -32,16 +30,13 @@ impl Class {
             if submission.starts_with('.') || !path.is_file() {
                 continue;
             }
-            match Grade::load(&path) {
-                Ok(grade) => class.grades.push(Grade { submission, ..grade }),
-                Err(error) => class.unreadable += &format!("\n  {}", clean::line(&format!("{error:#}"))),
-            }
+            let grade = Grade::load(&path).context("grade it again, or delete its folder")?;
+            class.grades.push(Grade { submission, ..grade });
         }
         ensure!(
             !class.grades.is_empty(),
-            "{} contains no NAME/grade.json that can be read; `cargo course grade` writes them{}",
-            dir.display(),
-            class.unreadable
+            "{} contains no NAME/grade.json; `cargo course grade` writes them",
+            dir.display()
         );
         let key = |g: &Grade| (g.name().to_owned(), g.submission.clone());
         class.grades.sort_by_key(key);

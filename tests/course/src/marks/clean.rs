@@ -46,11 +46,6 @@ pub fn cut(raw: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// One line, cut and filled to `width` columns, of which the last two are empty.
-pub fn padded(raw: &str, width: usize) -> String {
-    format!("{:<width$}", cut(raw, width - 2))
-}
-
 /// A cell that no spreadsheet interprets as a formula.
 pub fn cell(raw: &str) -> String {
     let line = line(raw);
@@ -73,9 +68,14 @@ pub fn step(raw: &str) -> String {
     escaped.collect()
 }
 
-/// A number of points with at most two decimals: `7`, `6.3`, `6.75`.
+/// A number with at most two decimals.
+pub fn rounded(number: f64) -> f64 {
+    (number * 100.0).round() / 100.0
+}
+
+/// A number of points: `7`, `6.3`, `6.75`.
 pub fn points(number: f64) -> String {
-    ((number * 100.0).round() / 100.0).to_string()
+    rounded(number).to_string()
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context, Result, ensure};
-use class::{Class, kept, late, mark, state, status, why};
+use anyhow::{Context, Result};
+use class::{Class, kept, late, state};
+pub use class::{mark, status, why};
 use minijinja::Value;
-pub use page::render;
+pub use page::{environment, render};
 pub use roster::Roster;
 
 /// Options of `cargo course marks`.
@@ -42,7 +43,7 @@ pub const OWN: [&str; 4] = ["index.html", "marks.csv", "canvas.csv", "marks.json
 /// Writes all tables and pages of the grades in `dir` into `dir`.
 ///
 /// # Errors
-/// Returns an error if `dir` contains no grade, a grade cannot be read (the others are written), or a file cannot be written.
+/// Returns an error if `dir` contains no grade, a grade cannot be read, or a file cannot be written.
 pub fn write_all(dir: &Path) -> Result<()> {
     write(&Class::load(dir)?, dir)
 }
@@ -75,26 +76,20 @@ fn write(class: &Class, out: &Path) -> Result<()> {
     ];
     for (grade, row) in class.grades.iter().zip(&rows) {
         let folder = out.join(&grade.submission);
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", folder.display()))?;
         put(&folder.join("grade.html"), page::student(row)?)?;
         put(&folder.join("results.json"), json(&platforms::gradescope(grade))?)?;
         put(&folder.join("classroom.json"), json(&platforms::github(grade))?)?;
     }
     let mut own = OWN.into_iter().zip(own);
-    own.try_for_each(|(name, text)| put(&out.join(name), text))?;
-    ensure!(
-        class.unreadable.is_empty(),
-        "the tables and exports in {} lack submissions; delete their folders, or grade them again:{}",
-        out.display(),
-        class.unreadable
-    );
-    Ok(())
+    own.try_for_each(|(name, text)| put(&out.join(name), text))
 }
 
-/// Writes a file atomically.
+/// Writes a file atomically, and creates its folder.
 pub fn put(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     let next = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = fs::write(&next, bytes).and_then(|()| fs::rename(&next, path));
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = folder.and_then(|()| fs::write(&next, bytes));
+    let written = written.and_then(|()| fs::rename(&next, path));
     if written.is_err() {
         let _ = fs::remove_file(&next);
     }

@@ -61,12 +61,20 @@ pub fn class(class: &Class, rows: &[Value]) -> Result<String> {
     render(include_str!("class.html"), page)
 }
 
+/// For templates of pages and of job scripts: a line with nothing but a block leaves no line, and an undefined variable is an
+/// error.
+pub fn environment<'a>() -> Result<Environment<'a>> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let mut syntax = SyntaxConfig::builder();
+    let syntax = syntax.trim_blocks(true).lstrip_blocks(true);
+    environment.set_syntax(syntax.keep_trailing_newline(true).build()?);
+    Ok(environment)
+}
+
 /// Every text of `data` is made printable and escaped.
 pub fn render(template: &str, data: Value) -> Result<String> {
-    let mut pages = Environment::new();
-    pages.set_undefined_behavior(UndefinedBehavior::Strict);
-    let mut syntax = SyntaxConfig::builder();
-    pages.set_syntax(syntax.trim_blocks(true).lstrip_blocks(true).build()?);
+    let mut pages = environment()?;
     pages.set_formatter(|out, state, value| {
         let text = value.as_str().filter(|_| !value.is_safe());
         let printable = text.map(|text| Value::from(clean::text(text)));
@@ -86,5 +94,5 @@ pub fn render(template: &str, data: Value) -> Result<String> {
     pages.add_template("frame.html", include_str!("frame.html"))?;
     pages.add_template("page.html", template)?;
     let page = pages.get_template("page.html")?;
-    Ok(page.render(context! { css => include_str!("page.css"), ..data })? + "\n")
+    Ok(page.render(context! { css => include_str!("page.css"), ..data })?)
 }

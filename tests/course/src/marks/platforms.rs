@@ -23,7 +23,7 @@ pub fn gradescope(grade: &Grade) -> Value {
                 "output": reports(e),
             })
         };
-        results["score"] = rounded(mark);
+        results["score"] = clean::rounded(mark).into();
         results["tests"] = grade.exercises().map(test).collect();
     }
     results
@@ -37,7 +37,7 @@ pub fn github(grade: &Grade) -> Value {
         json!({
             "name": name,
             "status": status,
-            "score": rounded(points * kept(grade)),
+            "score": clean::rounded(points * kept(grade)),
             "message": message,
             "line_no": 0,
             "execution_time": "0s",
@@ -62,10 +62,6 @@ pub fn github(grade: &Grade) -> Value {
         tests = vec![test("the submission could be graded", result, 0.0, &why)];
     }
     json!({ "version": 1, "status": result, "max_score": grade.of(), "tests": tests })
-}
-
-fn rounded(points: f64) -> Value {
-    ((points * 100.0).round() / 100.0).into()
 }
 
 /// The results of all checks, with the reports of those that did not pass.

@@ -95,8 +95,7 @@ answer eve 'loop { std::hint::spin_loop() }'
 answer fay 'this does not compile'
 answer gil 'inputs.iter().zip(weights).fold(bias, |s, (x, w)| s + x * w)'
 class=("$at/class" "$at/graded" --lesson 01 --seconds 10)
-job COMPLETED '--part 1/3|--part 2/3|--part 3/3' --nodelist=node1 "$jobs/grade.sbatch" "${class[@]}"
-job COMPLETED '' --nodelist=node1 --dependency=afterany:"$id" "$jobs/grade-merge.sbatch" "${class[@]}"
+job COMPLETED 'course -- grade --out' --nodelist=node1 "$jobs/grade.sbatch" "${class[@]}"
 
 # Slurm has no accounting here, and the machine has no GPU.
 printf '# two runs\n--learning-rate 0.01 --epochs 1\n\n--learning-rate 0.02 --epochs 1 --seed 3\n' >"$at/rates.txt"
@@ -161,7 +160,6 @@ result() {
 
 points=$(awk -F, 'NR == 1 { while (++i < NF && $i != "1.1") continue; next } { print $1, $i }' "$at/graded/marks.csv")
 [ "$points" = $'ada 1\neve 0\nfay 0\ngil 0' ] || fail "the points of 1.1 are $points"
-[ "$(grep -o '"seed": *[0-9]*' "$at/graded/marks.json" | sort -u | wc -l)" = 1 ] || fail "the tasks graded with several seeds"
 
 # Nothing remains on the nodes' own storage.
 is_empty() { [ -z "$(ls "$at/local")" ]; }

@@ -104,7 +104,7 @@ fn a_second_run_grades_only_what_changed() {
         class.load("ada")
     };
     class.hand_in("ada", honest());
-    assert_eq!(class.code(&["--require", "wings"]), Some(2));
+    assert_eq!(class.code(&["--lesson", "99"]), Some(2));
     let first = grade(&[]);
     assert_eq!(first.points(), 12);
     // Nothing is run again: seconds and seed are those of the first run.
@@ -134,12 +134,16 @@ fn inside_a_container_verdicts_are_the_same() {
         text.replace("0..64", "3..64")
             .replace("- (grad * lr)?", "+ (grad * lr)?"),
     );
-    assert_eq!(class.code(&["--inside-container", "--require", "files"]), Some(2));
-    assert_eq!(class.code(&["--inside-container"]), Some(0));
+    let out = class.command(&["--inside-container"]).output().unwrap();
+    let output = String::from_utf8_lossy(&out.stderr);
+    if output.contains("no untrusted program") {
+        return println!("not run, because root is the only user here");
+    }
+    assert_eq!(out.status.code(), Some(0), "{output}");
     let grade = class.load("ada");
     let missing = |what: &str| grade.sandbox.missing.iter().any(|part| part.contains(what));
     assert!(missing("files:"), "{grade:?}");
-    // Where root is the only user, as in a user namespace of its own, the deed succeeds, and the grade says that it could.
-    let expected = if missing("only root exists") { 9 } else { 10 };
+    // If answers run as the user who grades, the deed succeeds, and the grade says that it could.
+    let expected = if missing("user:") { 9 } else { 10 };
     assert_eq!(grade.points(), expected, "{}", messages(&grade));
 }

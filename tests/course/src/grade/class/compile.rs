@@ -5,7 +5,7 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use anyhow::{Context, Result, bail, ensure};
@@ -17,7 +17,7 @@ use serde_json::Value;
 use toml::Table;
 
 use super::sandbox::{Limits, Program, Sandbox, empty_folder};
-use crate::marks::clean;
+use crate::{cargo, marks::clean};
 
 /// Limits of the compiler. It and the linker map much memory that they do not use. The limit of CPU time stops what
 /// compiles too slowly, so that it costs a class little; the wall time is longer, because the machine may be busy with
@@ -223,23 +223,17 @@ impl Lesson {
 
 /// Builds the checks of `lessons` and `program`, and links all libraries that they need, and the program, into `libraries`.
 fn build(root: &Path, libraries: &Path, lessons: &[&str], program: Option<&str>) -> Result<Vec<Built>> {
-    let checks = |lesson: &&str| format!("{}-checks", paths::folder(lesson));
-    let packages = lessons.iter().map(checks).chain(program.map(str::to_owned));
-    let out = crate::cargo::command()
-        .args("build --quiet --offline --locked --message-format=json-render-diagnostics".split(' '))
-        .args(packages.map(|name| format!("--package={name}")))
-        .current_dir(root)
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo could not be started")?;
-    ensure!(
-        out.status.success(),
-        "the lessons do not build, so nothing can be graded"
+    let mut arguments = "build --offline --locked".to_owned();
+    let checks = lessons.iter().map(|lesson| paths::folder(lesson) + "-checks");
+    arguments.extend(
+        checks
+            .chain(program.map(str::to_owned))
+            .map(|name| format!(" --package={name}")),
     );
+    let all = cargo::build(root, &arguments)?;
     fs::create_dir_all(libraries)?;
     let mut built = Vec::new();
-    for line in out.stdout.split(|byte| *byte == b'\n') {
-        let about: Value = serde_json::from_slice(line).unwrap_or_default();
+    for about in all.context("the lessons do not build, so nothing can be graded")? {
         let files = about["filenames"].as_array().into_iter().flatten();
         let mut files = files.filter_map(|file| Some(Path::new(file.as_str()?)));
         let library = files.find(|file| file.extension().is_some_and(|e| e == "rlib" || e == "so"));
@@ -251,7 +245,7 @@ fn build(root: &Path, libraries: &Path, lessons: &[&str], program: Option<&str>)
             // Hard links do not work across file systems, and some have none.
             let linked = fs::hard_link(file, &link).or_else(|_| fs::copy(file, &link).map(drop));
             linked.with_context(|| format!("{} cannot be copied", file.display()))?;
-            built.push((about.clone(), link));
+            built.push((about, link));
         }
     }
     Ok(built)

@@ -205,8 +205,7 @@ out/anna/grade.json | skipped";
         let (mut expected, mut not) = (BTreeSet::new(), BTreeSet::new());
         for line in CLASS.lines() {
             let (path, what) = line.split_once(" | ").unwrap();
-            fs::create_dir_all(class.join(path).parent().unwrap()).unwrap();
-            fs::write(class.join(path), "").unwrap();
+            marks::put(&class.join(path), "").unwrap();
             match what {
                 "skipped" => not.insert(path.split('/').next().unwrap().to_owned()),
                 "same" => true,

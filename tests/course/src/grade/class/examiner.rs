@@ -2,14 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::atomic::Ordering::SeqCst,
     time::Instant,
 };
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, bail};
 use grader::{
     Manifest,
     grades::{CheckGrade, Course, ExerciseGrade, Grade, LessonGrade, SCHEMA, Status},
@@ -28,7 +27,7 @@ use super::{
 use crate::{
     late,
     lessons::{self, Lesson},
-    marks::Roster,
+    marks::{Roster, clean, put},
     submission::{Rejected, Submission},
     version,
 };
@@ -63,15 +62,6 @@ impl Examiner {
             *wanted = lessons::lesson(&lessons, wanted)?.manifest.lesson.clone();
         }
         let sandbox = Sandbox::new(&work, options.inside_container)?;
-        for name in &options.require {
-            let mut missing = sandbox.report.missing.iter();
-            let why = missing.find(|why| why.starts_with(&format!("{name}:")));
-            ensure!(
-                sandbox.report.active.contains(name),
-                "{name} is required, but is not provided here: {}",
-                why.map_or("it is unknown", String::as_str)
-            );
-        }
         let limits = [("--memory", options.memory), ("--seconds", options.seconds)];
         Ok(Self {
             course: version::course(root, &limits)?,
@@ -155,7 +145,14 @@ impl Examiner {
         grade.origin.late = entry.late;
         let read = caught(|| Ok(Submission::read(&entry.path)));
         let read = read.unwrap_or_else(|panic| Err(Rejected(Status::Unreadable, panic.to_string())));
-        let submission = match read {
+        let submission = read.and_then(|submission| match self.lessons_of(&submission).is_empty() {
+            true => {
+                let why = "there is no exercises/lessonNN/src/lib.rs of this course in it";
+                Err(Rejected(Status::Unreadable, why.into()))
+            }
+            false => Ok(submission),
+        });
+        let submission = match submission {
             Ok(submission) => submission,
             Err(Rejected(status, why)) => {
                 (grade.status, grade.reason) = (status, Some(why));
@@ -169,23 +166,13 @@ impl Examiner {
         if grade.submitted.is_some() {
             grade.origin.dated = "the student's clock when it was packed".into();
         }
-        if self.lessons_of(&submission).is_empty() {
-            let why = "there is no exercises/lessonNN/src/lib.rs of this course in it";
-            (grade.status, grade.reason) = (Status::Unreadable, Some(why.into()));
-            self.save(&mut grade)?;
-            return Ok((grade, None));
-        }
         grade.reason = Some("not yet graded, because grading was interrupted; the next run grades it".into());
         let Some(mut earlier) = self.earlier(&grade, &submission) else {
             self.save(&mut grade)?;
             return Ok((grade, Some(submission)));
         };
-        if self
-            .options
-            .again
-            .iter()
-            .any(|name| *name == entry.name || name == "all")
-        {
+        let mut again = self.options.again.iter();
+        if again.any(|name| *name == entry.name || name == "all") {
             // The earlier grade stays in its file until there is a new one.
             return Ok((grade, Some(submission)));
         }
@@ -202,10 +189,9 @@ impl Examiner {
     fn earlier(&self, grade: &Grade, submission: &Submission) -> Option<Grade> {
         let earlier = Grade::load(&self.out.join(&grade.submission).join("grade.json")).ok()?;
         let depends = |grade: &Grade| (grade.digest.clone(), grade.course.clone(), grade.seed);
-        let mut required = self.options.require.iter();
         let same = earlier.status == Status::Graded
             && depends(&earlier) == depends(grade)
-            && required.all(|name| earlier.sandbox.active.contains(name))
+            && earlier.sandbox == self.sandbox.report
             && earlier
                 .lessons
                 .iter()
@@ -228,7 +214,7 @@ impl Examiner {
         }
         (grade.status, grade.reason) = (Status::Graded, None);
         grade.sandbox = self.sandbox.report.clone();
-        grade.seconds = (began.elapsed().as_secs_f64() * 100.0).round() / 100.0;
+        grade.seconds = clean::rounded(began.elapsed().as_secs_f64());
         Ok(grade)
     }
 
@@ -308,9 +294,8 @@ impl Examiner {
     pub fn save(&self, grade: &mut Grade) -> Result<()> {
         self.roster.sign(grade);
         late::settle(grade, self.options.due.zip(self.options.late));
-        let folder = self.out.join(&grade.submission);
-        fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-        grade.save(&folder.join("grade.json"))
+        let path = self.out.join(&grade.submission).join("grade.json");
+        put(&path, serde_json::to_string_pretty(grade)?)
     }
 }
 

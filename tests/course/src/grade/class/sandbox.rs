@@ -21,7 +21,6 @@ use crate::version::hex;
 /// Parts of the system that programs need: libraries, the linker, the table of the dynamic loader.
 const SYSTEM: &str = "/usr /lib /lib64 /lib32 /bin /sbin /etc/ld.so.cache /etc/alternatives";
 const DEVICES: &str = "/dev/null /dev/zero /dev/full /dev/urandom /dev/random";
-const ISOLATED: [&str; 4] = ["files", "network", "processes", "seccomp"];
 
 /// A script for `sh`: mounts the scratch folder, because bubblewrap cannot limit its inodes, and opens the descriptors
 /// 3 (the channel, which arrives as standard input), 4 and 5 (the filters).
@@ -89,40 +88,30 @@ impl Sandbox {
             )
         };
         // SAFETY: has no arguments and cannot fail.
-        let root = unsafe { libc::geteuid() } == 0;
+        let own_user = unsafe { libc::geteuid() } == 0;
         let mut sandbox = Self {
             bubblewrap: !inside_container,
-            own_user: root,
+            own_user,
             filters: write_filters(work)?,
             report: grades::Sandbox::default(),
         };
-        let mut tried = sandbox.probe(work)?;
-        if tried.is_err() && inside_container && root {
-            sandbox.own_user = false;
-            tried = sandbox.probe(work)?;
-        }
-        if let Err(why) = tried {
+        if let Err(why) = sandbox.probe(work)? {
             let advice = "install bubblewrap (`apt-get install bubblewrap`) and allow user namespaces; if this is a \
-                container or a machine that isolates submissions already, use --inside-container";
+                container or a machine that isolates submissions already, use --inside-container: it needs other users \
+                than root";
             bail!("no untrusted program can be run here: {why}\n{advice}");
         }
-        let mut note = |name: &str, active: bool, why: &str| match active {
-            true => sandbox.report.active.push(name.into()),
-            false => sandbox.report.missing.push(format!("{name}: {why}")),
-        };
-        for name in ISOLATED {
-            note(
-                name,
-                !inside_container,
-                "left to the container, as --inside-container says",
-            );
+        let left = "left to the container, as --inside-container says";
+        let isolated =
+            ["files", "network", "processes", "seccomp"].map(|name| (name, inside_container, left));
+        let is_shared = inside_container && !own_user;
+        let user = ("user", is_shared, "answers run as the user who grades");
+        for (name, missing, why) in isolated.into_iter().chain([("limits", false, ""), user]) {
+            match missing {
+                false => sandbox.report.active.push(name.into()),
+                true => sandbox.report.missing.push(format!("{name}: {why}")),
+            }
         }
-        note("limits", true, "");
-        let why = match root {
-            true => "only root exists here, so an answer can write to the memory of the checks through /proc",
-            false => "answers run as the user who grades",
-        };
-        note("user", sandbox.own_user || !inside_container, why);
         Ok(sandbox)
     }
 
