@@ -1,27 +1,27 @@
 //! Right answers that are not written as canopy's.
 
 use candle_core::{Tensor, Var};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson01, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson01>] = &[
-    right!("1.1", "a loop over indices that starts at the bias", neuron: |x, w, b, f| {
+    known!("1.1", "a loop over indices that starts at the bias", neuron: |x, w, b, f| {
         let mut sum = b;
         for i in 0..x.len() {
             sum += w[i] * x[i];
         }
         f(sum)
     }),
-    right!("1.1", "summed in f64, from the last", neuron: |x, w, b, f| {
+    known!("1.1", "summed in f64, from the last", neuron: |x, w, b, f| {
         let sum: f64 = x.iter().zip(w).rev().map(|(&x, &w)| f64::from(x) * f64::from(w)).sum();
         f((sum + f64::from(b)) as f32)
     }),
-    right!("1.2", "log_sum_exp less the label's logit", cross_entropy: |x, y| {
+    known!("1.2", "log_sum_exp less the label's logit", cross_entropy: |x, y| {
         let hit = x.gather(&y.unsqueeze(1)?, 1)?.squeeze(1)?;
         (x.log_sum_exp(1)? - hit)?.mean_all()
     }),
-    right!("1.2", "a mask of ones in place of gather", cross_entropy: |x, y| {
+    known!("1.2", "a mask of ones in place of gather", cross_entropy: |x, y| {
         let (rows, classes) = x.dims2()?;
         let column = Tensor::arange(0u32, classes as u32, x.device())?.broadcast_as((rows, classes))?;
         let mask = column.broadcast_eq(&y.unsqueeze(1)?)?.to_dtype(x.dtype())?;
@@ -30,17 +30,17 @@ pub const RIGHT: &[Right<Lesson01>] = &[
         let log_p = low.broadcast_sub(&low.exp()?.sum_keepdim(1)?.log()?)?;
         (log_p * mask)?.sum_all()? / -(rows as f64)
     }),
-    right!("1.3", "the step added, turned round", sgd_step: |p, g, lr| {
+    known!("1.3", "the step added, turned round", sgd_step: |p, g, lr| {
         p.iter().zip(g).try_for_each(|(p, g)| p.set(&(g.affine(-lr, 0.0)? + p.as_detached_tensor())?))
     }),
-    right!("1.4", "the velocity turned round at the end", momentum_step: |p, g, v, lr, mu| {
+    known!("1.4", "the velocity turned round at the end", momentum_step: |p, g, v, lr, mu| {
         for i in 0..p.len() {
             v[i].set(&(&g[i] + v[i].affine(mu, 0.0)?)?)?;
             p[i].set(&(p[i].as_detached_tensor() + v[i].as_detached_tensor().affine(-lr, 0.0)?)?)?;
         }
         Ok(())
     }),
-    right!("1.5", "all parameters' means first, as new variables", adam_step: |p, g, s, lr, c| {
+    known!("1.5", "all parameters' means first, as new variables", adam_step: |p, g, s, lr, c| {
         s.step += 1;
         let t = s.step as i32;
         for (mean, g) in s.mean.iter_mut().zip(g) {
@@ -56,7 +56,7 @@ pub const RIGHT: &[Right<Lesson01>] = &[
         }
         Ok(())
     }),
-    right!("1.5", "the corrections moved into the rate", adam_step: |p, g, s, lr, c| {
+    known!("1.5", "the corrections moved into the rate", adam_step: |p, g, s, lr, c| {
         s.step += 1;
         let t = s.step as i32;
         let root = (1.0 - c.beta2.powi(t)).sqrt();
@@ -71,7 +71,7 @@ pub const RIGHT: &[Right<Lesson01>] = &[
         }
         Ok(())
     }),
-    right!("1.6", "counted up", iterations: |n, size, drop| {
+    known!("1.6", "counted up", iterations: |n, size, drop| {
         let full = n / size;
         let rest = usize::from(!n.is_multiple_of(size));
         if drop && full > 0 { full } else { full + rest }

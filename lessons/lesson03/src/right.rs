@@ -7,17 +7,17 @@ use std::{sync::mpsc, thread};
 use anyhow::anyhow;
 use candle_core::{Tensor, bail};
 use canopy_data::{Philox, sample::Subsample};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson03, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson03>] = &[
-    right!("3.1", "sorted by a random key", epoch_order: |n, s, e| {
+    known!("3.1", "sorted by a random key", epoch_order: |n, s, e| {
         let mut random = Philox::new(s, e);
         let keyed: BTreeSet<(u64, usize)> = (0..n).map(|i| (random.next_u64(), i)).collect();
         keyed.into_iter().map(|k| k.1).collect()
     }),
-    right!("3.2", "the last point of each cube, distances to all chosen points", subsample: |p, what, seed| match what {
+    known!("3.2", "the last point of each cube, distances to all chosen points", subsample: |p, what, seed| match what {
         Subsample::Voxel(e) => {
             let cube = |i: usize| (p[i].map(|x| (x / e).floor() as i64), i);
             let last: BTreeMap<[i64; 3], usize> = (0..p.len()).map(cube).collect();
@@ -35,7 +35,7 @@ pub const RIGHT: &[Right<Lesson03>] = &[
         }
         other => (REFERENCE.subsample)(p, other, seed),
     }),
-    right!("3.3", "point by point, then reshaped", collate_ragged: |clouds, device| {
+    known!("3.3", "point by point, then reshaped", collate_ragged: |clouds, device| {
         let longest = clouds.iter().map(Vec::len).max().unwrap_or(0);
         if clouds.iter().map(Vec::len).min().unwrap_or(0) == 0 { bail!("no points") }
         let places = || clouds.iter().flat_map(|cloud| (0..longest).map(|k| cloud.get(k)));
@@ -44,7 +44,7 @@ pub const RIGHT: &[Right<Lesson03>] = &[
         let mask = Tensor::new(mask, device)?.reshape((clouds.len(), longest))?;
         Ok((Tensor::new(points, device)?.reshape((clouds.len(), longest, 3))?, mask))
     }),
-    right!("3.4", "a map of the buckets in use", length_buckets: |lengths, order, bounds, size| {
+    known!("3.4", "a map of the buckets in use", length_buckets: |lengths, order, bounds, size| {
         let (mut batches, mut filling) = (Vec::new(), BTreeMap::new());
         for &r in order {
             let bound = bounds.iter().find(|&&bound| bound >= lengths[r]).unwrap_or(&usize::MAX);
@@ -55,7 +55,7 @@ pub const RIGHT: &[Right<Lesson03>] = &[
         batches.extend(filling.into_values());
         batches
     }),
-    right!("3.5", "each worker has numbers and results of its own", prefetched: |count, workers, ahead, make, take| {
+    known!("3.5", "each worker has numbers and results of its own", prefetched: |count, workers, ahead, make, take| {
         thread::scope(|scope| {
             let start = |_| {
                 let ((jobs, todo), (done, results)) = (mpsc::channel(), mpsc::channel());
@@ -75,7 +75,7 @@ pub const RIGHT: &[Right<Lesson03>] = &[
             }
         });
     }),
-    right!("3.6", "the least number passed on, as often as there are records", together: |trees, plots| {
+    known!("3.6", "the least number passed on, as often as there are records", together: |trees, plots| {
         let same = |i: usize, j: usize| trees[i] == trees[j] || (!plots[i].is_empty() && plots[i] == plots[j]);
         let mut group: Vec<usize> = (0..trees.len()).collect();
         for _ in trees {

@@ -9,12 +9,12 @@ use canopy::{
     optim::clip_grad_norm,
     train::{Failure, memory::StepBytes, metrics::Scores},
 };
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson04, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson04>] = &[
-    right!("4.1", "one place where a device is opened", choose_device: |name, open| {
+    known!("4.1", "one place where a device is opened", choose_device: |name, open| {
         let settled = |cuda, reason| Ok(Settled { cuda, reason });
         let n: usize = match name.strip_prefix("cuda:") {
             Some(digits) if digits.chars().all(|c| c.is_ascii_digit()) => digits.parse().ok(),
@@ -28,7 +28,7 @@ pub const RIGHT: &[Right<Lesson04>] = &[
             Err(why) => Err(format!("device cuda:{n} does not open ({why})")),
         }
     }),
-    right!("4.2", "hits counted on the host", train_step: |model, optimizer, data, loss, pass, rate, clip| {
+    known!("4.2", "hits counted on the host", train_step: |model, optimizer, data, loss, pass, rate, clip| {
         let output = model.forward(data.0, pass)?;
         let cross = cross_entropy(&output.logits, data.1, loss.smoothing, loss.class_weights.as_ref())?;
         let transform = output.feature_transform.filter(|_| loss.orthogonality > 0.0);
@@ -45,12 +45,12 @@ pub const RIGHT: &[Right<Lesson04>] = &[
         let hits = named.iter().zip(&labels).filter(|(a, b)| a == b).count();
         Ok((total.to_dtype(DType::F32)?, Tensor::new(hits as f32, data.0.device())?))
     }),
-    right!("4.3", "let go at the end, by log_sum_exp", probabilities: |model, points| {
+    known!("4.3", "let go at the end, by log_sum_exp", probabilities: |model, points| {
         let logits = model.forward(points, &Pass::eval())?.logits.to_dtype(DType::F32)?;
         let sum = logits.log_sum_exp(1)?.unsqueeze(1)?;
         Ok(logits.broadcast_sub(&sum)?.exp()?.detach())
     }),
-    right!("4.4", "counted from the lists, class by class", scores: |truth, named, classes| {
+    known!("4.4", "counted from the lists, class by class", scores: |truth, named, classes| {
         let count = |fits: &dyn Fn(usize, usize) -> bool| {
             truth.iter().zip(named).filter(|&(&t, &n)| fits(t as usize, n as usize)).count()
         };
@@ -64,7 +64,7 @@ pub const RIGHT: &[Right<Lesson04>] = &[
         let f1 = |c| share(2.0 * cell(c, c) as f64, count(&|t, _| t == c) + count(&|_, n| n == c));
         Scores { confusion, accuracy, balanced_accuracy: mean(&recall), macro_f1: mean(&f1) }
     }),
-    right!("4.5", "added up on the device", mean_loss: |steps| {
+    known!("4.5", "added up on the device", mean_loss: |steps| {
         let (mut sum, mut all) = (None, 0);
         for step in steps {
             let (loss, clouds) = step?;
@@ -74,7 +74,7 @@ pub const RIGHT: &[Right<Lesson04>] = &[
         }
         sum.map_or(Ok(0.0), |sum| Ok(sum.read()? / all as f64))
     }),
-    right!("4.6", "one cloud's bytes, then a division", largest_batch: |step, budget| {
+    known!("4.6", "one cloud's bytes, then a division", largest_batch: |step, budget| {
         let bytes = |clouds: u64| StepBytes {
             parameters: step.parameters * (u64::from(step.each.weight) + u64::from(step.each.master)),
             gradients: u64::from(step.each.gradient) * step.parameters,
@@ -86,14 +86,14 @@ pub const RIGHT: &[Right<Lesson04>] = &[
         let batch = (budget >= fixed).then(|| (budget - fixed) / (bytes(1).total() - fixed))?;
         if batch < 2 { None } else { Some((batch, bytes(batch))) }
     }),
-    right!("4.7", "batch by batch, by place", resume_batches: |saved, model, optimizer, records, size| {
+    known!("4.7", "batch by batch, by place", resume_batches: |saved, model, optimizer, records, size| {
         optimizer.load_state(&saved.optimizer)?;
         model.from_map(&saved.model, "a checkpoint")?;
         let order = epoch_order(records.len(), saved.seed, saved.epoch as u64);
         let batch = |b: usize| order[b * size..(b + 1) * size].iter().map(|&i| records[i]).collect();
         Ok((saved.batch..records.len() / size).map(batch).collect())
     }),
-    right!("4.8", "the first size of an iterator that ends the search", executable_batch: |start, least, attempt| {
+    known!("4.8", "the first size of an iterator that ends the search", executable_batch: |start, least, attempt| {
         let halves = std::iter::successors(Some(start), |n| Some(n / 2));
         let ends = |n| match attempt(n) {
             Err(Failure::OutOfMemory) => None,

@@ -3,12 +3,12 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use canopy::profile::{Amdahl, Kind, Pattern, Roof, Span, Total};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson05, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson05>] = &[
-    right!("5.1", "a span that ends later than all of its name before is in none of them", totals: |spans| {
+    known!("5.1", "a span that ends later than all of its name before is in none of them", totals: |spans| {
         let mut order: Vec<&Span> = spans.iter().collect();
         order.sort_by_key(|s| (s.lane, s.start, Reverse(s.end)));
         let (mut rows, mut reached) = (BTreeMap::<&str, Total>::new(), BTreeMap::new());
@@ -32,7 +32,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         all.sort_by_key(|row| Reverse(row.own));
         all
     }),
-    right!("5.2", "a wait wherever no time is taken", time_device: |d, w, n, f| {
+    known!("5.2", "a wait wherever no time is taken", time_device: |d, w, n, f| {
         for _ in 0..w {
             d.wait()?;
             f()?;
@@ -46,7 +46,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         };
         (0..n).map(|_| once()).collect()
     }),
-    right!("5.3", "moment by moment, over all bounds", name_pattern: |spans, wall| {
+    known!("5.3", "moment by moment, over all bounds", name_pattern: |spans, wall| {
         let of = |kind: Kind| spans.iter().filter(move |span| span.kind == kind);
         let mut bounds: Vec<u64> = of(Kind::Kernel).flat_map(|s| [s.start, s.end]).collect();
         bounds.sort_unstable();
@@ -61,7 +61,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         let greatest = others.into_iter().chain([input]).max_by_key(|sum| sum.0)?;
         (greatest.0 > 0).then_some(greatest.1)
     }),
-    right!("5.4", "by the times that the whole and the rest take", amdahl: |share, wanted| {
+    known!("5.4", "by the times that the whole and the rest take", amdahl: |share, wanted| {
         let rest = 1.0 - share;
         let needed = match wanted {
             w if w <= 1.0 => Some(1.0),
@@ -70,7 +70,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         };
         Amdahl { limit: rest.recip(), needed }
     }),
-    right!("5.5", "each table read from its column names on", copy_share: |cells| {
+    known!("5.5", "each table read from its column names on", copy_share: |cells| {
         let begins = |line: &Vec<String>| line.iter().any(|c| c == "Name" || c == "Operation");
         let (mut busy, mut copies) = (0.0, 0.0);
         for (at, head) in cells.iter().enumerate().filter(|(_, line)| begins(line)) {
@@ -84,7 +84,7 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         }
         if busy > 0.0 { Some(copies / busy) } else { None }
     }),
-    right!("5.6", "by the two times, the longer of which counts", matmul_roof: |p, m| {
+    known!("5.6", "by the two times, the longer of which counts", matmul_roof: |p, m| {
         let [rows, inner, columns] = [p.rows, p.inner, p.columns].map(|n| n as u64);
         let flops = (rows * columns * (inner + inner)) as f64;
         let bytes = (p.width as u64 * (rows * (inner + columns) + inner * columns)) as f64;

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use anyhow::ensure;
 use candle_core::{DType, Result, Tensor};
 use canopy::parallel::{Bucket, chunk};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson08, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson08>] = &[
-    right!("8.1", "cut or padded first, then every so many-th", share_of_epoch: |order, rank, world, drop| {
+    known!("8.1", "cut or padded first, then every so many-th", share_of_epoch: |order, rank, world, drop| {
         let length = if drop { order.len() / world * world } else { order.len().next_multiple_of(world) };
         order.iter().copied().cycle().take(length).skip(rank).step_by(world).collect()
     }),
-    right!("8.2", "a chunk carried along; chunks counted in integers below zero", ring_reduce_scatter: |link, data| {
+    known!("8.2", "a chunk carried along; chunks counted in integers below zero", ring_reduce_scatter: |link, data| {
         let (r, p, n) = (link.rank(), link.world_size(), data.len());
         let mut carried = data[chunk(n, (r + p - 1) % p, p)].to_vec();
         for back in 2..=p {
@@ -35,7 +35,7 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         }
         Ok(())
     }),
-    right!("8.3", "a map from kind to what is open", buckets: |params, sizes| {
+    known!("8.3", "a map from kind to what is open", buckets: |params, sizes| {
         let mut open: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut done: Vec<Bucket> = Vec::new();
         let made = |kind, list: Vec<usize>| {
@@ -56,7 +56,7 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         done.extend(rest);
         done
     }),
-    right!("8.4", "divided before the sum, in f32; one tensor, cut by narrow", average_gradients: |c, grads| {
+    known!("8.4", "divided before the sum, in f32; one tensor, cut by narrow", average_gradients: |c, grads| {
         let flat = grads.iter().map(|g| g.to_dtype(DType::F32)?.flatten_all()).collect::<Result<Vec<_>>>()?;
         let mut numbers: Vec<f32> = (Tensor::cat(&flat, 0)? / c.world_size() as f64)?.to_vec1()?;
         c.all_reduce(&mut numbers)?;
@@ -69,14 +69,14 @@ pub const RIGHT: &[Right<Lesson08>] = &[
         }
         Ok(())
     }),
-    right!("8.5", "the error first", device_for: |place, gpus| {
+    known!("8.5", "the error first", device_for: |place, gpus| {
         ensure!(gpus < 2 || place.local_rank < gpus, "{place:?} of {gpus}");
         let index = if gpus == 1 { 0 } else { place.local_rank };
         Ok(if gpus == 0 { "cpu".into() } else { format!("cuda:{index}") })
     }),
-    right!("8.6", "by rates", weak_efficiency: |one, all| (1.0 / all) / (1.0 / one),
+    known!("8.6", "by rates", weak_efficiency: |one, all| (1.0 / all) / (1.0 / one),
         strong_efficiency: |one, all, p| (one / all) / p as f64),
-    right!("8.7", "bytes and beginnings apart, steps by logarithm", ring_seconds: |p, b, c| {
+    known!("8.7", "bytes and beginnings apart, steps by logarithm", ring_seconds: |p, b, c| {
         let p = p as f64;
         2.0 * (p - 1.0) * c.alpha + 2.0 * (p - 1.0) / p * b * c.beta
     }, tree_seconds: |p, b, c| 2.0 * (p as f64).log2().ceil() * (c.alpha + b * c.beta)),

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use canopy::{parallel::*, shard::*};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson09, REFERENCE};
 
@@ -17,13 +17,13 @@ fn divide(c: &dyn Collective, numbers: &mut [f32]) {
 }
 
 pub const RIGHT: &[Right<Lesson09>] = &[
-    right!("9.1", "element by element", slices_of_rank: |sizes, rank, p| {
+    known!("9.1", "element by element", slices_of_rank: |sizes, rank, p| {
         let of = |(param, &size): (usize, &usize)| (0..size).map(move |i| (param, i));
         let all: Vec<(usize, usize)> = sizes.iter().enumerate().flat_map(of).collect();
         let parts = all[chunk(all.len(), rank, p)].chunk_by(|a, b| a.0 == b.0);
         parts.map(|part| Slice { param: part[0].0, range: part[0].1..part[0].1 + part.len() }).collect()
     }),
-    right!("9.2", "divided first, no calls on one rank, no update of an empty chunk", stage1_step: |c, w, g, update| {
+    known!("9.2", "divided first, no calls on one rank, no update of an empty chunk", stage1_step: |c, w, g, update| {
         if c.world_size() == 1 {
             return update(w, g);
         }
@@ -36,13 +36,13 @@ pub const RIGHT: &[Right<Lesson09>] = &[
         let mine = w[own].to_vec();
         c.all_gather(&mine, w)
     }),
-    right!("9.3", "the gradients are divided before they are summed", reduce_gradients: |c, mut gradients| {
+    known!("9.3", "the gradients are divided before they are summed", reduce_gradients: |c, mut gradients| {
         divide(c, &mut gradients);
         let mut mine = vec![0.0; own(c, gradients.len()).len()];
         c.reduce_scatter(&gradients, &mut mine)?;
         Ok(mine)
     }),
-    right!("9.4", "a buffer is released after its gradients are reduced", backward_sharded: |c, layers, memory, work| {
+    known!("9.4", "a buffer is released after its gradients are reduced", backward_sharded: |c, layers, memory, work| {
         let means: Result<Vec<Vec<f32>>> = (0..layers.len()).rev().map(|index| {
             let mut whole = memory.buffer(layers[index].length);
             c.all_gather(&layers[index].own, &mut whole)?;
@@ -50,7 +50,7 @@ pub const RIGHT: &[Right<Lesson09>] = &[
         }).collect();
         Ok(means?.into_iter().rev().collect())
     }),
-    right!("9.5", "stage by stage", bytes_per_rank: |n, each, stage, p| {
+    known!("9.5", "stage by stage", bytes_per_rank: |n, each, stage, p| {
         let [w, m, g, o] = [each.weight, each.master, each.gradient, each.optimizer].map(u64::from);
         let share = n.div_ceil(p);
         match stage {
@@ -60,7 +60,7 @@ pub const RIGHT: &[Right<Lesson09>] = &[
             Stage::Zero3 => [share * (w + m), share * g, share * o],
         }
     }),
-    right!("9.6", "each default in turn", settle_batch: |w, p| {
+    known!("9.6", "each default in turn", settle_batch: |w, p| {
         let by_two = w.train.zip(w.micro).map(|(train, micro)| train / (micro * p).max(1));
         let accumulation = w.accumulation.or(by_two).unwrap_or(1);
         let micro = w.micro.unwrap_or(w.train.unwrap_or(0) / (accumulation * p).max(1));
@@ -68,7 +68,7 @@ pub const RIGHT: &[Right<Lesson09>] = &[
         ensure!(train > 0 && train == micro * accumulation * p, "{w:?}, {p} ranks");
         Ok(BatchSizes { train, micro, accumulation })
     }),
-    right!("9.7", "unscaled first, two numbers to agree, PyTorch's 10⁻⁶", engine_step: |s, c, w, update| {
+    known!("9.7", "unscaled first, two numbers to agree, PyTorch's 10⁻⁶", engine_step: |s, c, w, update| {
         if s.micro_batches != s.accumulation {
             return Ok(Outcome::Accumulating);
         }

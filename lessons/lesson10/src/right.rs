@@ -8,12 +8,12 @@ use canopy::{
         Choice, LinearGrads, sum_over_ranks,
     },
 };
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson10, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson10>] = &[
-    right!("10.1", "W·xᵀ, transposed", column_parallel: |x, w, b| {
+    known!("10.1", "W·xᵀ, transposed", column_parallel: |x, w, b| {
         Ok(w.matmul(&x.t()?)?.t()?.broadcast_add(b)?)
     }, column_parallel_backward: |c, x, w, g| {
         let weight = x.t()?.matmul(g)?.t()?;
@@ -22,20 +22,20 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         c.all_reduce(&mut numbers)?;
         Ok(LinearGrads { x: Tensor::from_vec(numbers, x.shape(), x.device())?, weight, bias })
     }),
-    right!("10.2", "the bias on rank 0 alone, before the sum", row_parallel: |c, x, w, b| {
+    known!("10.2", "the bias on rank 0 alone, before the sum", row_parallel: |c, x, w, b| {
         let mut part = x.matmul(&w.t()?)?;
         if c.rank() == 0 {
             part = part.broadcast_add(b)?;
         }
         sum_over_ranks(c, &part)
     }),
-    right!("10.2", "a p-th of the bias on each rank", row_parallel: |c, x, w, b| {
+    known!("10.2", "a p-th of the bias on each rank", row_parallel: |c, x, w, b| {
         let own = (b / c.world_size() as f64)?;
         sum_over_ranks(c, &x.matmul(&w.t()?)?.broadcast_add(&own)?)
     }, row_parallel_backward: |x, w, g| {
         Ok(LinearGrads { x: w.t()?.matmul(&g.t()?)?.t()?, weight: x.t()?.matmul(g)?.t()?, bias: g.t()?.sum(1)? })
     }),
-    right!("10.3", "by loops", gpipe_order: |_, _, m| {
+    known!("10.3", "by loops", gpipe_order: |_, _, m| {
         let mut order: Vec<Action> = Vec::new();
         for i in 0..m {
             order.insert(i, Forward(i));
@@ -43,7 +43,7 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         }
         order
     }),
-    right!("10.4", "by counters", one_f_one_b_order: |stage, stages, m| {
+    known!("10.4", "by counters", one_f_one_b_order: |stage, stages, m| {
         let (mut forward, mut backward, mut order) = (0, 0, Vec::new());
         while backward < m {
             if forward < m && forward - backward < stages - stage {
@@ -56,7 +56,7 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         }
         order
     }),
-    right!("10.5", "by times of passes", bubble: |p, m| {
+    known!("10.5", "by times of passes", bubble: |p, m| {
         let (f, b) = (1.0, 2.0);
         let all = (m + p - 1) as f64 * (f + b);
         let computes = m as f64 * (f + b);
@@ -65,7 +65,7 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
         (0..=order.len()).map(kept).max().unwrap_or(0) as usize
     }),
-    right!("10.6", "with the divisor 1, sorted", choose: |w, m| {
+    known!("10.6", "with the divisor 1, sorted", choose: |w, m| {
         let stages = if m.nodes > 1 && m.between < m.inside { 3 } else { 4 };
         let whole = Stage::ALL[..stages].iter().map(|&s| (1, 1, s));
         let layers = (1..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));

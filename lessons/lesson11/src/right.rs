@@ -1,7 +1,7 @@
 //! Right answers that are not written as the third hints: every check must accept them.
 
 use canopy::profile::Cost;
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson11, REFERENCE};
 
@@ -11,25 +11,25 @@ fn way(number: u32, text: &str) -> String {
 }
 
 pub const RIGHT: &[Right<Lesson11>] = &[
-    right!("11.1", "a loop with the stride of the grid", map: || way(1, include_str!("right/map.cu"))),
-    right!("11.1", "an early return", map: || way(2, include_str!("right/map.cu"))),
-    right!("11.2", "one index over all values", bias_relu: || way(1, include_str!("right/bias_relu.cu"))),
-    right!("11.2", "loops with the stride of the grid", bias_relu: || way(2, include_str!("right/bias_relu.cu"))),
-    right!("11.2", "the bias in shared memory", bias_relu: || way(3, include_str!("right/bias_relu.cu"))),
-    right!("11.2", "four values at once", bias_relu: || way(4, include_str!("right/bias_relu.cu"))),
-    right!("11.3", "shuffles", block_sum: || way(1, include_str!("right/block_sum.cu"))),
-    right!("11.3", "neighbours first", block_sum: || way(2, include_str!("right/block_sum.cu"))),
-    right!("11.3", "sums in registers", block_sum: || way(3, include_str!("right/block_sum.cu"))),
-    right!("11.3", "one atomic for each warp", block_sum: || way(4, include_str!("right/block_sum.cu"))),
-    right!("11.4", "a tree over contiguous parts", max_points: || way(1, include_str!("right/max_points.cu"))),
-    right!("11.4", "from the first point on", max_points: || way(2, include_str!("right/max_points.cu"))),
-    right!("11.5", "XOR instead of padding", transpose: || way(1, include_str!("right/transpose.cu"))),
-    right!("11.5", "exchanged on the way in", transpose: || way(2, include_str!("right/transpose.cu"))),
-    right!("11.5", "rotated rows", transpose: || way(3, include_str!("right/transpose.cu"))),
-    right!("11.6", "b's tile transposed", matmul: || way(1, include_str!("right/matmul.cu"))),
-    right!("11.6", "two tiles in turn", matmul: || way(2, include_str!("right/matmul.cu"))),
-    right!("11.6", "half of the block loads a, half b", matmul: || way(3, include_str!("right/matmul.cu"))),
-    right!("11.7", "the bias folded into the shift, row by row", bias_norm_relu: |x, bias, scale, shift| {
+    known!("11.1", "a loop with the stride of the grid", map: || way(1, include_str!("right/map.cu"))),
+    known!("11.1", "an early return", map: || way(2, include_str!("right/map.cu"))),
+    known!("11.2", "one index over all values", bias_relu: || way(1, include_str!("right/bias_relu.cu"))),
+    known!("11.2", "loops with the stride of the grid", bias_relu: || way(2, include_str!("right/bias_relu.cu"))),
+    known!("11.2", "the bias in shared memory", bias_relu: || way(3, include_str!("right/bias_relu.cu"))),
+    known!("11.2", "four values at once", bias_relu: || way(4, include_str!("right/bias_relu.cu"))),
+    known!("11.3", "shuffles", block_sum: || way(1, include_str!("right/block_sum.cu"))),
+    known!("11.3", "neighbours first", block_sum: || way(2, include_str!("right/block_sum.cu"))),
+    known!("11.3", "sums in registers", block_sum: || way(3, include_str!("right/block_sum.cu"))),
+    known!("11.3", "one atomic for each warp", block_sum: || way(4, include_str!("right/block_sum.cu"))),
+    known!("11.4", "a tree over contiguous parts", max_points: || way(1, include_str!("right/max_points.cu"))),
+    known!("11.4", "from the first point on", max_points: || way(2, include_str!("right/max_points.cu"))),
+    known!("11.5", "XOR instead of padding", transpose: || way(1, include_str!("right/transpose.cu"))),
+    known!("11.5", "exchanged on the way in", transpose: || way(2, include_str!("right/transpose.cu"))),
+    known!("11.5", "rotated rows", transpose: || way(3, include_str!("right/transpose.cu"))),
+    known!("11.6", "b's tile transposed", matmul: || way(1, include_str!("right/matmul.cu"))),
+    known!("11.6", "two tiles in turn", matmul: || way(2, include_str!("right/matmul.cu"))),
+    known!("11.6", "half of the block loads a, half b", matmul: || way(3, include_str!("right/matmul.cu"))),
+    known!("11.7", "the bias folded into the shift, row by row", bias_norm_relu: |x, bias, scale, shift| {
         for row in 0..x.len() / bias.len() {
             for c in 0..bias.len() {
                 let i = row * bias.len() + c;
@@ -38,7 +38,7 @@ pub const RIGHT: &[Right<Lesson11>] = &[
             }
         }
     }),
-    right!("11.8", "the intermediate values subtracted", chain_cost: |chain, values, fused, machine| {
+    known!("11.8", "the intermediate values subtracted", chain_cost: |chain, values, fused, machine| {
         let n = values as f64;
         let of = |flops: f64, bytes: f64| (flops / machine.flops).max(bytes / machine.bytes);
         let flops = chain.iter().map(|o| o.flops as f64 * n).sum();

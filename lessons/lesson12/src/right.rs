@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use candle_core::{D, Result, Tensor, bail};
 use canopy::target::{SparseGradient, Summary};
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson12, REFERENCE};
 
@@ -19,7 +19,7 @@ fn alike(shapes: [&[usize]; 3]) -> Result<()> {
 }
 
 pub const RIGHT: &[Right<Lesson12>] = &[
-    right!("12.1", "row by row; sums in a map",
+    known!("12.1", "row by row; sums in a map",
     embed: |table, ids| {
         let rows = ids.iter().map(|&id| table.get(id as usize)).collect::<Result<Vec<_>>>()?;
         Tensor::stack(&rows, 0)
@@ -35,12 +35,12 @@ pub const RIGHT: &[Right<Lesson12>] = &[
         let values = Tensor::cat(&sums.values().collect::<Vec<_>>(), 0)?;
         Ok(SparseGradient { rows: sums.into_keys().collect(), values })
     }),
-    right!("12.2", "the three means added", gaussian_nll: |m, s, y| {
+    known!("12.2", "the three means added", gaussian_nll: |m, s, y| {
         alike([m.dims(), s.dims(), y.dims()])?;
         let z = (y.sub(m)? * s.affine(-1.0, 0.0)?.exp()?)?;
         z.sqr()?.mean_all()?.affine(0.5, CONSTANT)? + s.mean_all()?
     }),
-    right!("12.3", "by candle's log_sum_exp", mixture_nll: |w, m, s, y| {
+    known!("12.3", "by candle's log_sum_exp", mixture_nll: |w, m, s, y| {
         alike([w.dims(), m.dims(), s.dims()])?;
         alike([y.dims(), y.dims(), &w.dims()[..1]])?;
         let z = (y.reshape(((), 1))?.broadcast_sub(m)? * s.neg()?.exp()?)?;
@@ -48,7 +48,7 @@ pub const RIGHT: &[Right<Lesson12>] = &[
         let terms = (weights - ((z.sqr()? * 0.5)? + s)?)?;
         terms.log_sum_exp(D::Minus1)?.mean_all()?.affine(-1.0, CONSTANT)
     }),
-    right!("12.4", "by counting; a loop over the edges",
+    known!("12.4", "by counting; a loop over the edges",
     quantile_bins: |values, bins| {
         let mut list = values.to_vec();
         list.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
@@ -66,7 +66,7 @@ pub const RIGHT: &[Right<Lesson12>] = &[
         let last = edges.len() - 2;
         (0..last).find(|&i| value <= edges[i + 1]).unwrap_or(last)
     }),
-    right!("12.5", "with the sums in a list", summarise: |edges, p, coverage| {
+    known!("12.5", "with the sums in a list", summarise: |edges, p, coverage| {
         let sums: Vec<f64> = (0..=p.len()).map(|i| p[..i].iter().sum()).collect();
         let of = |q: f64| {
             let i = sums[1..].partition_point(|sum| *sum < q);
@@ -76,11 +76,11 @@ pub const RIGHT: &[Right<Lesson12>] = &[
         let mean = (0..p.len()).map(|i| p[i] * (edges[i] + edges[i + 1]) / 2.0).sum();
         Summary { mean, median: of(0.5), lower: of((1.0 - coverage) / 2.0), upper: of((1.0 + coverage) / 2.0) }
     }),
-    right!("12.6", "by the distance from the middle", calibration: |pits, levels| {
+    known!("12.6", "by the distance from the middle", calibration: |pits, levels| {
         let count = |c: &f64| pits.iter().filter(|u| (2.0 * **u - 1.0).abs() <= *c).count();
         levels.iter().map(|c| count(c) as f64 / pits.len() as f64).collect()
     }),
-    right!("12.7", "by the mean distances: E|X − y| − ½·E|X − X'|", crps: |edges, p, y| {
+    known!("12.7", "by the mean distances: E|X − y| − ½·E|X − X'|", crps: |edges, p, y| {
         let bin = |i: usize| (0.5 * (edges[i] + edges[i + 1]), edges[i + 1] - edges[i]);
         let mut score = 0.0;
         for i in 0..p.len() {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use canopy::search::{Cost, Estimate, Heir, Range, Rung, Scored, Value};
 use canopy_data::Philox;
-use grader::{Right, right};
+use grader::{Right, known};
 
 use crate::{Lesson13, REFERENCE};
 
@@ -19,7 +19,7 @@ fn rank(scores: &[f64], i: usize) -> usize {
 }
 
 pub const RIGHT: &[Right<Lesson13>] = &[
-    right!("13.1", "all random numbers first, logarithms, a map of what is drawn", draw: |space, seed, trial| {
+    known!("13.1", "all random numbers first, logarithms, a map of what is drawn", draw: |space, seed, trial| {
         let mut random = Philox::new(seed, trial);
         let us: Vec<f64> = space.iter().map(|_| f64::from(random.uniform())).collect();
         let mut drawn: HashMap<&str, Value> = HashMap::new();
@@ -40,7 +40,7 @@ pub const RIGHT: &[Right<Lesson13>] = &[
         let kept = space.iter().filter_map(|p| Some((p.name.clone(), drawn.remove(p.name.as_str())?)));
         kept.collect()
     }),
-    right!("13.2", "each rung by a power, cut at the end", rungs: |trials, fewest, most, eta| {
+    known!("13.2", "each rung by a power, cut at the end", rungs: |trials, fewest, most, eta| {
         let all = (0..20).map(|k| Rung {
             epochs: fewest.saturating_mul(eta.pow(k)).min(most),
             trials: trials / eta.pow(k) as usize,
@@ -49,7 +49,7 @@ pub const RIGHT: &[Right<Lesson13>] = &[
         all.dedup_by_key(|rung| rung.epochs);
         all
     }),
-    right!("13.3", "ranks by counting", promotion: |rungs, eta| {
+    known!("13.3", "ranks by counting", promotion: |rungs, eta| {
         for k in (0..rungs.len() - 1).rev() {
             let scores: Vec<f64> = rungs[k].iter().map(|trial| trial.score).collect();
             let place = |i: usize| rank(&scores, i);
@@ -61,7 +61,7 @@ pub const RIGHT: &[Right<Lesson13>] = &[
         }
         None
     }),
-    right!("13.4", "ranks by counting, one member after the other", exploit_and_explore: |members, space, share, random| {
+    known!("13.4", "ranks by counting, one member after the other", exploit_and_explore: |members, space, share, random| {
         let (n, k) = (members.len(), (share * members.len() as f64).floor() as usize);
         let scores: Vec<f64> = members.iter().map(|member| member.score).collect();
         let mut heirs = Vec::new();
@@ -84,7 +84,7 @@ pub const RIGHT: &[Right<Lesson13>] = &[
         }
         heirs
     }),
-    right!("13.5", "by the rung at which trials stop; by doubling and bisecting", cost: |rungs, seconds, devices, watts| {
+    known!("13.5", "by the rung at which trials stop; by doubling and bisecting", cost: |rungs, seconds, devices, watts| {
         let above = |k: usize| rungs.get(k + 1).map_or(0, |rung| rung.trials);
         let stopped = rungs.iter().enumerate().map(|(k, rung)| (rung.trials - above(k)) as f64 * rung.epochs as f64);
         let device_hours = stopped.sum::<f64>() * (seconds / 3600.0) * devices as f64;
@@ -104,7 +104,7 @@ pub const RIGHT: &[Right<Lesson13>] = &[
         }
         fits
     }),
-    right!("13.6", "how often each cloud is drawn", corrected_estimate: |correct, draws, random| {
+    known!("13.6", "how often each cloud is drawn", corrected_estimate: |correct, draws, random| {
         let n = correct[0].len();
         let weighed = |trial: &[bool], times: &[usize]| -> usize { trial.iter().zip(times).map(|(&is, t)| usize::from(is) * t).sum() };
         let best_by = |times: &[usize]| {

@@ -1,8 +1,6 @@
 //! The likely cause of a wrong answer: the known mistake with the same results.
 
-use std::time::Duration;
-
-use crate::{Check, Lesson, Mistake, Outcome, run, stuck};
+use crate::{Check, Lesson, Mistake, Outcome, stuck};
 
 /// Why an answer may be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,31 +13,15 @@ pub(crate) struct Cause {
 }
 
 /// The cause of the known mistake that is like the answer: first in all checks of the exercise, then in those that the mistake
-/// fails. If there is none, the cause is that of `check`, the first that the answer fails.
+/// fails. If there is none, the cause is that of `check`, the first that the answer fails. `of` is the outcome of a check, for
+/// the answer or for a mistake.
 ///
 /// If the check did not end, the cause follows from the call in which it waits.
-pub(crate) fn cause<C: Copy + Send>(
+pub(crate) fn cause<C>(
     lesson: &Lesson<C>,
     check: &Check<C>,
     outcome: &Outcome,
-    answer: C,
-    seed: u64,
-) -> Option<Cause> {
-    let of = |check: &Check<C>, answer: C| {
-        let short = Duration::from_secs(2);
-        run(&check.full_name(), check.run, answer, seed, short)
-    };
-    let of_mistake = |check: &Check<C>, mistake: &Mistake<C>| of(check, mistake.answer);
-    likely(lesson, check, outcome, |check| of(check, answer), of_mistake)
-}
-
-/// As [`cause`], for an answer and known mistakes whose outcomes are given.
-pub(crate) fn likely<C>(
-    lesson: &Lesson<C>,
-    check: &Check<C>,
-    outcome: &Outcome,
-    of_answer: impl Fn(&Check<C>) -> Outcome,
-    of_mistake: impl Fn(&Check<C>, &Mistake<C>) -> Outcome,
+    of: impl Fn(&Check<C>, Option<&Mistake<C>>) -> Outcome,
 ) -> Option<Cause> {
     let wrong = match outcome {
         Outcome::Wrong(wrong) | Outcome::Panicked(wrong) | Outcome::Stuck(wrong) => wrong,
@@ -52,29 +34,29 @@ pub(crate) fn likely<C>(
     }
     let id = check.exercise;
     let own = lesson.mistakes().filter(|m| m.exercise == id && !is_stuck);
-    let alike: Vec<&Mistake<C>> = own.filter(|m| is_like(outcome, &of_mistake(check, m))).collect();
+    let alike: Vec<&Mistake<C>> = own.filter(|m| is_like(outcome, &of(check, Some(m)))).collect();
     let mut others: Vec<(&Check<C>, Outcome)> = Vec::new();
     for other in lesson.checks_of(id).filter(|c| c.name != check.name) {
         // No known mistake is like an answer that does not end, and each such check takes long.
         if alike.is_empty() || matches!(others.last(), Some((_, Outcome::Stuck(_)))) {
             break;
         }
-        others.push((other, of_answer(other)));
+        others.push((other, of(other, None)));
     }
     let first = |may_pass: bool| {
         let fits = |mistake: &Mistake<C>, (other, end): &(&Check<C>, Outcome)| {
-            let of_mistake = of_mistake(other, mistake);
+            let of_mistake = of(other, Some(mistake));
             is_like(end, &of_mistake) || may_pass && matches!(of_mistake, Outcome::Passed)
         };
         let in_all = |mistake: &&&Mistake<C>| others.iter().all(|other| fits(mistake, other));
-        alike.iter().find(in_all).map(|mistake| mistake.cause)
+        alike.iter().find(in_all).map(|mistake| mistake.text)
     };
     // An error or another shape in the first check of an exercise is no matter of what that check tests; of an answer that
     // fails an earlier check, nothing else is known, because the cause of a check is that of answers which fail it first.
     let default = || {
         let mut earlier = lesson.checks_of(id).take_while(|c| c.name != check.name);
         let is_first = lesson.checks_of(id).next().is_some_and(|c| c.name == check.name);
-        let fails_earlier = earlier.any(|c| of_answer(c).failed());
+        let fails_earlier = earlier.any(|c| of(c, None).failed());
         let general = wrong.general.filter(|_| fails_earlier || is_first);
         let own = Some(check.cause).filter(|cause| !cause.is_empty() && !fails_earlier);
         wrong.cause.or(general).or(own)

@@ -84,17 +84,27 @@ macro_rules! contract {
     };
 }
 
-/// A collected wrong answer in one function of the contract, or in several of an exercise: any name, the cause that its writer
-/// gave, and the wrong functions, which replace those of `REFERENCE`.
+/// A known answer in one function of the contract, or in several of an exercise: what is wrong or different, and the functions,
+/// which replace those of `REFERENCE`.
 #[macro_export]
-macro_rules! wrong {
-    ($exercise:literal, $name:ident, $cause:literal, $($function:ident: $answer:expr),+) => {
-        $crate::Mistake {
+macro_rules! known {
+    ($exercise:literal, $text:literal, $($function:ident: $answer:expr),+) => {
+        $crate::Known {
             exercise: $exercise,
-            cause: $cause,
-            answer: $crate::instead!($($function: $answer),+),
+            text: $text,
+            answer: {
+                let mut answer = REFERENCE;
+                $(answer.$function = $answer;)+
+                answer
+            },
         }
     };
+}
+
+/// A collected wrong answer, which has any name before its cause.
+#[macro_export]
+macro_rules! wrong {
+    ($exercise:literal, $name:ident, $($rest:tt)+) => { $crate::known!($exercise, $($rest)+) };
 }
 
 /// The known mistakes of an exercise: each number is a switch of its functions in `answers`, with the cause that a student
@@ -112,29 +122,6 @@ macro_rules! mistakes {
 #[macro_export]
 macro_rules! mistake {
     ($exercise:literal [$($function:ident),+] $switch:literal $cause:literal) => {
-        $crate::wrong!($exercise, switch, $cause, $($function: answers::$function::<$switch>),+)
+        $crate::known!($exercise, $cause, $($function: answers::$function::<$switch>),+)
     };
-}
-
-/// Another way to write one function of the contract, or several of an exercise.
-#[macro_export]
-macro_rules! right {
-    ($exercise:literal, $way:literal, $($function:ident: $answer:expr),+) => {
-        $crate::Right {
-            exercise: $exercise,
-            way: $way,
-            answer: $crate::instead!($($function: $answer),+),
-        }
-    };
-}
-
-/// `REFERENCE` with some functions replaced.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! instead {
-    ($($function:ident: $answer:expr),+) => {{
-        let mut answer = REFERENCE;
-        $(answer.$function = $answer;)+
-        answer
-    }};
 }

@@ -7,7 +7,7 @@ use std::{
     process::ExitCode,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use libtest_mimic::Arguments;
 use rayon::prelude::*;
 
@@ -22,9 +22,6 @@ use crate::{
     tell::{Ink, WIDTH, paragraph, wrap},
 };
 
-/// The argument for web pages.
-const PAGE: &str = "--page";
-
 /// Grades `student` by the checks of `lesson`. `contract!` calls it for the `main` of a lesson's `grade.rs`.
 ///
 /// It accepts the arguments of a Rust test program: a filter, `--exact`, `--skip`, `--list`, `--test-threads`.
@@ -35,7 +32,7 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
     let result = match std::env::args().nth(1).as_deref() {
         Some("--judge") => judge::judge(lesson, student).map(|()| true),
         Some("--matrix") => crate::matrix(lesson).map(|text| {
-            show(&format!("{}\n", text.trim_end()));
+            show(&text);
             true
         }),
         _ => graded(lesson, student),
@@ -44,9 +41,7 @@ pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, studen
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(101),
         Err(error) => {
-            for line in format!("{error:#}").lines() {
-                eprintln!("{}", wrap(line, WIDTH).join("\n"));
-            }
+            warn(&format!("{error:#}"));
             ExitCode::from(102)
         }
     }
@@ -62,12 +57,19 @@ fn show(text: &str) {
     let _ = copy.and_then(|out| fs::File::from(out).write_all(text.as_bytes()));
 }
 
+/// Prints each line of `text` to standard error, wrapped.
+fn warn(text: &str) {
+    for line in text.lines() {
+        eprintln!("{}", wrap(line, WIDTH).join("\n"));
+    }
+}
+
 fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Result<bool> {
-    let (pages, others): (Vec<_>, Vec<_>) = std::env::args_os().partition(|argument| argument == PAGE);
+    let (page, others): (Vec<_>, Vec<_>) = std::env::args_os().partition(|argument| argument == "--page");
     let arguments = Arguments::from_iter(others);
-    let chosen: Vec<&Check<C>> = lesson.checks().filter(|c| wanted(&arguments, c)).collect();
     if arguments.list {
-        let lines = chosen.iter().map(|check| check.full_name() + ": test\n");
+        let chosen = lesson.checks().filter(|check| is_chosen(&arguments, check));
+        let lines = chosen.map(|check| check.full_name() + ": test\n");
         show(&lines.collect::<String>());
         return Ok(true);
     }
@@ -75,44 +77,35 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
     grading.ink = Ink::auto();
     if let Some(root) = paths::root() {
         (grading.sources, grading.refused) = student_sources(&root, &grading.manifest.lesson)?;
-        let kernels: Vec<&str> = grading.manifest.exercises.iter().map(|e| &*e.file).collect();
-        if let Some((_, why)) = grading
-            .refused
-            .iter()
-            .find(|(file, _)| !kernels.contains(&&***file))
-        {
-            bail!("{why}");
-        }
     }
-    let outcomes = grading.run_all(&chosen, arguments.test_threads)?;
-    let ran: Vec<(&Check<C>, &Outcome)> = chosen.into_iter().zip(&outcomes).collect();
+    let ran = grading.run(&arguments)?;
     show(&grading.text(&ran));
-    if !pages.is_empty() {
+    if !page.is_empty() {
         show(&write_pages(&ran)?);
     }
     let all: Vec<_> = lesson.checks().map(|c| (c.exercise, c.name)).collect();
-    let words: Vec<_> = ran.iter().map(|(c, o)| (c.exercise, c.name, o.word())).collect();
+    let outcomes = ran.iter().flat_map(|(_, outcomes)| outcomes);
+    let words: Vec<_> = outcomes.map(|(c, o)| (c.exercise, c.name, o.word())).collect();
     // A full or read-only disk does not change a verdict.
     if let Err(error) = progress::change(|progress| progress.note(&all, &words)) {
-        let lines = wrap(&format!("your progress could not be saved: {error}"), WIDTH);
-        eprintln!("{}", lines.join("\n"));
+        warn(&format!("your progress could not be saved: {error}"));
     }
-    Ok(outcomes.iter().all(|o| matches!(o, Outcome::Passed)))
+    Ok(words.iter().all(|(.., word)| *word == "right"))
 }
 
 /// Writes the page of the first wrong result of each exercise that has one, and names the files.
-fn write_pages<C>(ran: &[(&Check<C>, &Outcome)]) -> Result<String> {
+fn write_pages<C>(ran: &[Ran<C>]) -> Result<String> {
     let folder = paths::root().unwrap_or_default().join("runs/pages");
     let mut text = String::new();
-    for own in ran.chunk_by(|(a, _), (b, _)| a.exercise == b.exercise) {
-        let page = own.iter().find_map(|(check, outcome)| match outcome {
-            Outcome::Wrong(wrong) => Some((check, wrong.page.as_ref()?)),
+    for (exercise, outcomes) in ran {
+        let page = outcomes.iter().find_map(|(_, outcome)| match outcome {
+            Outcome::Wrong(wrong) => wrong.page.as_ref(),
             _ => None,
         });
-        if let Some((check, page)) = page {
-            fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
-            let path = folder.join(format!("{}.html", check.exercise));
-            fs::write(&path, page).with_context(|| path.display().to_string())?;
+        if let Some(page) = page {
+            let path = folder.join(format!("{}.html", exercise.id));
+            let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, page));
+            written.with_context(|| path.display().to_string())?;
             text += &format!("Page: {}\n", path.display());
         }
     }
@@ -123,11 +116,14 @@ fn write_pages<C>(ran: &[(&Check<C>, &Outcome)]) -> Result<String> {
 }
 
 /// Whether the check matches the filters, as in libtest.
-fn wanted<C>(arguments: &Arguments, check: &Check<C>) -> bool {
+fn is_chosen<C>(arguments: &Arguments, check: &Check<C>) -> bool {
     let name = check.full_name();
     let matches = |filter: &String| name == *filter || !arguments.exact && name.contains(&**filter);
     arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches) && !arguments.ignored
 }
+
+/// An exercise, and the outcomes of those of its checks that were chosen.
+type Ran<'a, C> = (&'a Exercise, Vec<(&'static Check<C>, Outcome)>);
 
 pub(crate) struct Grading<C: 'static> {
     lesson: &'static Lesson<C>,
@@ -159,32 +155,28 @@ impl<C: Copy + Send + Sync> Grading<C> {
         self.lesson.outcome(check, self.student, self.seed)
     }
 
-    /// All outcomes, in the order of `chosen`. When a check of an exercise did not end, its further checks do not start.
-    fn run_all(&self, chosen: &[&Check<C>], threads: Option<usize>) -> Result<Vec<Outcome>> {
-        let of_exercise = |checks: &&[&Check<C>]| {
-            let mut is_stuck = false;
-            let exercise = checks
-                .first()
-                .and_then(|check| self.manifest.exercise(check.exercise));
-            let refused = exercise.and_then(|exercise| self.refused.get(&exercise.file));
-            let one = |check: &&Check<C>| {
-                if let Some(why) = refused {
-                    return Outcome::NotRun(why.clone());
+    /// Runs the chosen checks. When a check of an exercise did not end, its further checks do not start.
+    fn run<'a>(&'a self, arguments: &Arguments) -> Result<Vec<Ran<'a, C>>> {
+        let of_exercise = |exercise: &'a Exercise| {
+            let Exercise { id, file, .. } = exercise;
+            let mut not_run = self.refused.get(file).cloned();
+            let mut outcomes = Vec::new();
+            let checks = self.lesson.checks_of(id);
+            for check in checks.filter(|check| is_chosen(arguments, check)) {
+                let run = || self.outcome(check);
+                let outcome = not_run.clone().map_or_else(run, Outcome::NotRun);
+                if matches!(outcome, Outcome::Stuck(_)) {
+                    not_run = Some("another check of this exercise did not end".into());
                 }
-                if is_stuck {
-                    return Outcome::NotRun("another check of this exercise did not end".into());
-                }
-                let outcome = self.outcome(check);
-                is_stuck = matches!(outcome, Outcome::Stuck(_));
-                outcome
-            };
-            checks.iter().map(one).collect()
+                outcomes.push((check, outcome));
+            }
+            (exercise, outcomes)
         };
-        let exercises: Vec<&[&Check<C>]> = chosen.chunk_by(|a, b| a.exercise == b.exercise).collect();
-        let pool = rayon::ThreadPoolBuilder::new();
-        let pool = pool.num_threads(threads.unwrap_or_default()).build()?;
-        let outcomes: Vec<Vec<Outcome>> = pool.install(|| exercises.par_iter().map(of_exercise).collect());
-        Ok(outcomes.concat())
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(arguments.test_threads.unwrap_or_default());
+        let exercises = self.manifest.exercises.par_iter();
+        let mut ran: Vec<Ran<C>> = pool.build()?.install(|| exercises.map(of_exercise).collect());
+        ran.retain(|(_, outcomes)| !outcomes.is_empty());
+        Ok(ran)
     }
 
     pub(crate) fn report(&self, check: &Check<C>, outcome: &Outcome) -> String {
@@ -202,37 +194,26 @@ impl<C: Copy + Send + Sync> Grading<C> {
             Outcome::Wrong(wrong) => wrong.asked.unwrap_or(check.promise),
             _ => check.promise,
         };
-        let asked = promise(
-            self.lesson.text(exercise).stubs,
-            exercise.looked_at(check.name),
-            asked,
-        );
-        let cause = cause(self.lesson, check, outcome, self.student, self.seed);
+        let stubs = self.lesson.text(exercise).stubs;
+        let asked = promise(stubs, exercise.looked_at(check.name), asked);
+        let cause = cause(self.lesson, check, outcome, |check, mistake| {
+            let answer = mistake.map_or(self.student, |mistake| mistake.answer);
+            self.lesson.outcome(check, answer, self.seed)
+        });
         let (chapter, sentence) = (&self.manifest.chapter, check.sentence());
         report(self.ink, exercise, chapter, &sentence, &asked, outcome, cause)
     }
 
-    fn text(&self, ran: &[(&Check<C>, &Outcome)]) -> String {
+    fn text(&self, ran: &[Ran<C>]) -> String {
         let (ink, lesson) = (self.ink, &self.manifest.lesson);
         let head = format!("Lesson {lesson} · {}", self.manifest.title);
         let seed = format!("seed {}", self.seed);
         let gap = " ".repeat(WIDTH.saturating_sub(head.chars().count() + seed.len()));
         let mut out = format!("\n{}{gap}{}\n\n", ink.bold(&head), ink.faint(&seed));
         let (mut details, mut next) = (String::new(), None);
-        let (mut shown, mut right, mut points, mut of) = (0, 0, 0, 0);
-        for own in ran.chunk_by(|(a, _), (b, _)| a.exercise == b.exercise) {
-            let Some(exercise) = self.manifest.exercise(own[0].0.exercise) else {
-                continue;
-            };
-            let state = worst(own.iter().map(|(_, outcome)| outcome.word()));
-            shown += 1;
-            of += exercise.points;
-            if state == "right" {
-                right += 1;
-                points += exercise.points;
-            } else {
-                next = next.or(Some((exercise, left(exercise, own))));
-            }
+        let (mut right, mut points) = (0, 0);
+        for (exercise, outcomes) in ran {
+            let state = worst(outcomes.iter().map(|(_, outcome)| outcome.word()));
             let padded = format!("{state:<8}");
             let painted = match state {
                 "right" => ink.green(&padded),
@@ -240,20 +221,25 @@ impl<C: Copy + Send + Sync> Grading<C> {
                 "not run" => ink.yellow(&padded),
                 _ => ink.red(&padded),
             };
-            let passed = own.iter().filter(|(_, o)| matches!(o, Outcome::Passed)).count();
-            let (id, title, all) = (&exercise.id, &exercise.title, own.len());
+            let passed = outcomes.iter().filter(|(_, o)| o.word() == "right").count();
+            let (Exercise { id, title, .. }, all) = (exercise, outcomes.len());
             out += &format!("  {id:<5}{title:<40}{painted}  {passed} of {all} checks\n");
-            details += &self.details(exercise, own);
+            details += &self.details(exercise, outcomes);
+            match state {
+                "right" => (right, points) = (right + 1, points + exercise.points),
+                _ => next = next.or(Some((exercise, left(exercise, outcomes)))),
+            }
             if state == "to do" {
-                details += &so_far(exercise, own);
+                details += &so_far(exercise, outcomes);
             }
         }
         if !details.is_empty() {
             out += &format!("\n{}\n", details.trim_end());
         }
-        if shown == 0 {
+        if ran.is_empty() {
             out += "  no check matches that name; `cargo test -p … -- --list` lists all\n";
         }
+        let (shown, of) = (ran.len(), ran.iter().map(|(e, _)| e.points).sum::<u32>());
         out += &format!("\n{right} of {shown} exercises right, {points} of {of} points.\n");
         if let Some((Exercise { id, file, .. }, function)) = next {
             let (file, seed) = (paths::exercises(lesson, file), self.seed);
@@ -269,11 +255,10 @@ impl<C: Copy + Send + Sync> Grading<C> {
     /// The first check of an exercise that did not pass, in full, and the names of the others, unless the same result of the
     /// function differs in them: what they are named for may be right; and whether the student's sources call canopy's own
     /// function.
-    fn details(&self, exercise: &Exercise, own: &[(&Check<C>, &Outcome)]) -> String {
+    fn details(&self, exercise: &Exercise, outcomes: &[(&Check<C>, Outcome)]) -> String {
         let mut out = String::new();
-        let mut not = own
-            .iter()
-            .filter(|(_, o)| !matches!(o, Outcome::Passed | Outcome::ToDo(_)));
+        let is_done = |outcome: &Outcome| matches!(outcome, Outcome::Passed | Outcome::ToDo(_));
+        let mut not = outcomes.iter().filter(|(_, outcome)| !is_done(outcome));
         if let Some((check, outcome)) = not.next() {
             out += &self.report(check, outcome);
             let others = not.filter_map(|(check, other)| match (outcome, other) {
@@ -287,8 +272,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
             }
             out.push('\n');
         }
-        let sources: Vec<&str> = self.sources.iter().map(String::as_str).collect();
-        if let Some(remark) = solution_call(&sources, exercise) {
+        if let Some(remark) = solution_call(&self.sources, exercise) {
             out += &(paragraph("note", &remark) + "\n");
         }
         out

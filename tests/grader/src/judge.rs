@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Write},
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::{Lesson, Outcome, harness::Grading};
@@ -80,15 +80,15 @@ pub(crate) fn judge<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: 
     send(START, None)?;
     let grading = Grading::new(lesson, student, seed.parse().context("no seed")?)?;
     for name in words {
-        let Some(check) = lesson.checks().find(|c| c.full_name() == *name) else {
-            bail!("there is no check {name}");
-        };
+        let mut checks = lesson.checks();
+        let check = checks.find(|check| check.full_name() == *name);
+        let check = check.with_context(|| format!("there is no check {name}"))?;
         send(name, None)?;
         let outcome = grading.outcome(check);
-        let report = match &outcome {
-            Outcome::Passed => String::new(),
-            other => grading.report(check, other).chars().take(MAX_REPORT).collect(),
-        };
+        let mut report = String::new();
+        if !matches!(outcome, Outcome::Passed) {
+            report.extend(grading.report(check, &outcome).chars().take(MAX_REPORT));
+        }
         send(name, Some((outcome.word().to_owned(), report)))?;
         if matches!(outcome, Outcome::Stuck(_)) {
             break;

@@ -45,9 +45,8 @@ pub(crate) fn refused(source: &str) -> Option<(usize, String)> {
 /// Whether a kernel's head has a body. Without one, it would declare any function of the C library.
 fn has_body(head: &[(&str, usize)]) -> bool {
     // A default argument or the length of an array may have braces as well.
-    let end = head
-        .array_windows()
-        .find(|[_, (token, _)]| ["{", ";", "\"", "=", "["].contains(token));
+    let is_end = |token: &str| ["{", ";", "\"", "=", "["].contains(&token);
+    let end = head.array_windows().find(|[_, (token, _)]| is_end(token));
     end.is_some_and(|[(before, _), (token, _)]| *before == ")" && *token == "{")
 }
 
@@ -101,7 +100,7 @@ mod tests {
             (
                 1,
                 "extern",
-                "extern \"C\" __global__ void f(int a = [] { return 1; }()), exit(int);",
+                "extern \"C\" __global__ void f(int a = [] {}()), exit(int);",
             ),
             (1, "\"", "void f(const char* s = \"/*\"); goto out; // */"),
             (1, "'", "int a = '//'; goto out;"),

@@ -52,25 +52,21 @@ pub struct Check<C> {
     pub run: fn(&C) -> Verdict,
 }
 
-/// A wrong answer that students give.
-pub struct Mistake<C> {
+/// An answer of which it is known whether it is right.
+pub struct Known<C> {
     /// The exercise, such as `1.2`.
     pub exercise: &'static str,
-    /// The likely cause that the student reads.
-    pub cause: &'static str,
-    /// The whole contract, with this one answer wrong.
+    /// The likely cause that the student reads, or the way in which a right answer is different from canopy's.
+    pub text: &'static str,
+    /// The whole contract, with this one answer.
     pub answer: C,
 }
 
+/// A wrong answer that students give.
+pub type Mistake<C> = Known<C>;
+
 /// A right answer that is written differently from canopy's.
-pub struct Right<C> {
-    /// The exercise, such as `1.2`.
-    pub exercise: &'static str,
-    /// What is different.
-    pub way: &'static str,
-    /// The whole contract.
-    pub answer: C,
-}
+pub type Right<C> = Known<C>;
 
 /// How long a check may take: far longer than any check needs, so that a slow machine does not fail it.
 pub const DEADLINE: Duration = Duration::from_secs(5);

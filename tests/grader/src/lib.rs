@@ -22,7 +22,6 @@
 
 mod cause;
 mod contract;
-mod corpus;
 mod draw;
 pub mod grades;
 mod harness;
@@ -30,7 +29,6 @@ pub mod judge;
 mod kernel;
 mod lesson;
 mod manifest;
-mod matrix;
 pub mod paths;
 pub mod progress;
 mod prove;
@@ -47,12 +45,11 @@ mod values;
 mod verdict;
 
 pub use contract::Contract;
-pub use corpus::corpus;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
-pub use lesson::{Check, DEADLINE, Lesson, Mistake, Right, Text};
+pub use lesson::{Check, DEADLINE, Known, Lesson, Mistake, Right, Text};
 pub use manifest::{Exercise, Manifest, asked, item, promise};
-pub use matrix::matrix;
+pub use prove::{corpus, matrix};
 pub use rows::{Facts, each};
 pub use run::{Outcome, compiling, not_run, run};
 pub use solution_call::solution_call;

@@ -35,7 +35,7 @@ impl Progress {
 
     /// Loads the progress, and why the file could not be read, if it could not.
     pub fn look() -> (Self, Option<String>) {
-        match path().map_or_else(|| Ok(Self::default()), |path| Self::read(&path)) {
+        match Self::read(&path()) {
             Ok(progress) => (progress, None),
             Err(why) => (Self::default(), Some(why)),
         }
@@ -64,10 +64,7 @@ impl Progress {
 /// # Errors
 /// Returns an error if a file operation fails.
 pub fn change<T>(by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
-    match path() {
-        Some(path) => change_at(&path, by),
-        None => Ok(by(&mut Progress::default())),
-    }
+    change_at(&path(), by)
 }
 
 fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<T> {
@@ -89,8 +86,8 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
     Ok(result)
 }
 
-fn path() -> Option<PathBuf> {
-    paths::root().map(|root| root.join(FILE))
+fn path() -> PathBuf {
+    paths::root().unwrap_or_default().join(FILE)
 }
 
 impl Progress {

@@ -98,10 +98,8 @@ mod tests {
         // 50 ashes with a recall of 0.5: a standard deviation of 0.07, halved by the mean of two species. If scans counted as
         // independent, the interval would be narrower by √2.
         let [low, high] = half.interval;
-        assert!(
-            (0.66..0.70).contains(&low) && (0.80..0.84).contains(&high),
-            "{low} {high}"
-        );
+        let is_as_expected = (0.66..0.70).contains(&low) && (0.80..0.84).contains(&high);
+        assert!(is_as_expected, "{low} {high}");
         // Nine trees more are wrong: the intervals overlap, and the difference is certain.
         let worse = model(|i| i / 2 % 4 == 1 || i / 2 % 12 == 0);
         assert!(worse.interval[1] > low && half.is_above(&worse) && !worse.is_above(&half));

@@ -3,7 +3,7 @@
 use crate::{
     DEADLINE, Exercise, Outcome, Wrong,
     cause::Cause,
-    tell::{Ink, WIDTH, labelled, paragraph, wrap},
+    tell::{Ink, WIDTH, labelled, wrap},
 };
 
 /// The text: the check as a sentence, the sentence of the exercise that is `asked`, the outcome, and its cause.
@@ -28,40 +28,34 @@ pub(crate) fn report(
     for line in wrap(&format!("{word}: {check}"), WIDTH - 2) {
         out += &format!("  {}\n", ink.red(&line));
     }
-    let mut parts = vec![
-        ("asked", asked),
-        ("given", &wrong.input),
-        ("compared", &wrong.what),
-    ];
-    parts.extend(
-        wrong
-            .lines
-            .iter()
-            .map(|line| line.split_at_checked(10).unwrap_or(("", line))),
-    );
-    parts.push(("at", wrong.at.as_deref().unwrap_or_default()));
+    let (input, at) = (&*wrong.input, wrong.at.as_deref().unwrap_or_default());
+    let mut parts = vec![("asked", asked), ("given", input), ("compared", &wrong.what)];
+    let with_label = |line| str::split_at_checked(line, 10).unwrap_or(("", line));
+    parts.extend(wrong.lines.iter().map(|line| with_label(line)));
+    parts.push(("at", at));
     match outcome {
         Outcome::NotRun(why) => parts.push(("because", why)),
         Outcome::Stuck(_) => parts.push(("or", "The machine is busy: then check this exercise alone again.")),
         _ => {}
     }
-    for (label, text) in parts {
-        let mut lines = wrap(text, WIDTH - 15);
-        if lines.len() > 4 && label != "asked" {
-            lines.truncate(4);
-            lines[3].push_str(" …");
-        }
-        if !text.is_empty() {
-            out += &labelled(label.trim_end(), &lines);
-        }
-    }
-    if let Some(cause) = cause {
-        let label = if cause.likely { "likely" } else { "perhaps" };
-        let lines = wrap(cause.text, WIDTH - 15);
-        out += &labelled(label, &Vec::from_iter(lines.iter().map(|line| ink.yellow(line))));
-    }
+    let hint = format!("cargo course hint {id}");
     let read = format!("book/src/{chapter}#{}", exercise.anchor());
-    out + &paragraph("hint", &format!("cargo course hint {id}")) + &paragraph("read", &read)
+    let likely = cause.map(|cause| (if cause.likely { "likely" } else { "perhaps" }, cause.text));
+    parts.extend(likely.into_iter().chain([("hint", &*hint), ("read", &*read)]));
+    for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        let mut lines = wrap(text, WIDTH - 15);
+        match label {
+            "likely" | "perhaps" => lines.iter_mut().for_each(|line| *line = ink.yellow(line)),
+            "asked" => {}
+            _ if lines.len() > 4 => {
+                lines.truncate(4);
+                lines[3].push_str(" …");
+            }
+            _ => {}
+        }
+        out += &labelled(label.trim_end(), &lines);
+    }
+    out
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Draw, Finding, Verdict, Wrong, stuck};
+use crate::{Finding, Verdict, Wrong, stuck};
 
 /// The outcome of a check.
 #[derive(Clone, Debug)]
@@ -46,15 +46,14 @@ impl Outcome {
 
 /// What the thread of a check shares with the thread that waits for it.
 #[derive(Default)]
-struct Running {
-    seed: u64,
-    check: String,
-    input: String,
+pub(crate) struct Running {
+    pub seed: u64,
+    pub check: String,
+    pub input: String,
     /// Where it panicked.
     panic: Option<String>,
-    /// Since when a compiler runs for it, and how long others ran before.
-    compiles: Option<Instant>,
-    compiled: Duration,
+    /// The time for compilers, which does not count for the deadline.
+    compilers: Duration,
 }
 
 thread_local! {
@@ -66,21 +65,9 @@ fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
 }
 
 /// Reads or writes what is known of the check that runs on this thread, if one does.
-fn now<T>(with: impl FnOnce(&mut Running) -> T) -> Option<T> {
+pub(crate) fn now<T>(with: impl FnOnce(&mut Running) -> T) -> Option<T> {
     let now = NOW.try_with(|now| now.borrow().clone()).ok().flatten();
     now.map(|now| with(&mut lock(&now)))
-}
-
-pub(crate) fn note_input(input: &str) {
-    now(|now| input.clone_into(&mut now.input));
-}
-
-pub(crate) fn input_now() -> String {
-    now(|now| now.input.clone()).unwrap_or_default()
-}
-
-pub(crate) fn draw_now() -> Draw {
-    now(|now| Draw::new(now.seed, &now.check)).unwrap_or(Draw::new(0, ""))
 }
 
 /// The grader reports panics of checks, and the previous hook reports those of a student's threads. Panics of the
@@ -111,13 +98,8 @@ fn location(info: &PanicHookInfo) -> String {
     let at = info.location().map_or("an unknown line".into(), |l| {
         format!("{}:{}", l.file().replace('\\', "/"), l.line())
     });
-    let is_to_do = info
-        .payload_as_str()
-        .is_some_and(|message| to_do(message).is_some());
-    if is_to_do || at.contains("exercises/") {
-        return at;
-    }
-    stuck::here().unwrap_or(at)
+    let of_student = stuck::here().filter(|_| !at.contains("exercises/"));
+    of_student.unwrap_or(at)
 }
 
 /// The text of an error in one line, without the backtrace that candle and anyhow append if `RUST_BACKTRACE` is set.
@@ -137,13 +119,10 @@ fn to_do(text: &str) -> Option<Option<String>> {
 
 /// Runs a compiler for the check on this thread: up to a minute of it does not count for the deadline.
 pub fn compiling<T>(work: impl FnOnce() -> T) -> T {
-    let begin = Instant::now();
-    now(|now| now.compiles = Some(begin));
+    let (begin, most) = (Instant::now(), Duration::from_secs(60));
+    now(|now| now.compilers += most);
     let result = work();
-    now(|now| {
-        now.compiles = None;
-        now.compiled += begin.elapsed();
-    });
+    now(|now| now.compilers = now.compilers + begin.elapsed() - most);
     result
 }
 
@@ -170,6 +149,7 @@ pub fn run<C: Copy + Send + 'static>(
         ..Running::default()
     }));
     let theirs = running.clone();
+    let (send, receive) = mpsc::channel();
     // The message of a stack overflow has the name. An answer can read it, so that it must not name the check.
     let thread_name = format!("exercise {}", name.split("::").next().unwrap_or(name));
     let spawned = thread::Builder::new().name(thread_name).spawn(move || {
@@ -178,37 +158,27 @@ pub fn run<C: Copy + Send + 'static>(
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1);
         let _alone = alone.use_current_thread().build();
         NOW.with(|now| *now.borrow_mut() = Some(theirs));
-        panic::catch_unwind(AssertUnwindSafe(|| check(&answer)))
+        send.send(panic::catch_unwind(AssertUnwindSafe(|| check(&answer))))
     });
     let checking = match spawned {
         Ok(checking) => checking,
         Err(error) => return Outcome::NotRun(format!("no thread could be started: {error}")),
     };
-    let begin = Instant::now();
-    let is_late = || {
-        let running = lock(&running);
-        let compiles = running.compiles.map_or(Duration::ZERO, |since| since.elapsed());
-        begin.elapsed() > deadline + running.compiled + compiles.min(Duration::from_secs(60))
-    };
-    while !checking.is_finished() && !is_late() {
-        thread::sleep(Duration::from_micros(100));
-    }
-    let mut wrong = Finding::default();
-    wrong.input.clone_from(&lock(&running).input);
-    if !checking.is_finished() {
-        wrong.at = stuck::location(&checking).or(Some("an unknown line".into()));
-        return Outcome::Stuck(wrong);
-    }
-    // The verdict counts when the thread has ended. Until then, destructors of its thread-local values run, which may not end.
-    let (send, receive) = mpsc::channel();
-    let joining =
-        thread::Builder::new().spawn(move || send.send(checking.join().and_then(|verdict| verdict)));
-    if let Err(error) = joining {
-        return Outcome::NotRun(format!("no thread could be started: {error}"));
-    }
-    let Ok(verdict) = receive.recv_timeout(deadline) else {
-        wrong.at = Some("the destructor of a thread-local value".into());
-        return Outcome::Stuck(wrong);
+    let (begin, mut wrong) = (Instant::now(), Finding::default());
+    let verdict = loop {
+        let end = deadline + lock(&running).compilers;
+        let left = end.saturating_sub(begin.elapsed());
+        let ended = receive.recv_timeout(left);
+        wrong.input.clone_from(&lock(&running).input);
+        match ended {
+            Ok(verdict) => break verdict,
+            // A compiler may have started since.
+            Err(_) if left > Duration::ZERO => {}
+            Err(_) => {
+                wrong.at = stuck::location(&checking).or(Some("an unknown line".into()));
+                return Outcome::Stuck(wrong);
+            }
+        }
     };
     match verdict {
         Ok(Ok(())) => Outcome::Passed,

@@ -4,48 +4,42 @@ use std::collections::BTreeSet;
 
 use crate::{Exercise, source::tokens};
 
-/// A remark if the files `sources` name canopy's own function for `exercise`. What a macro puts together, `*` imports or a module
-/// of the student's own passes on is not found: it is a remark, and no proof.
-pub fn solution_call(sources: &[&str], exercise: &Exercise) -> Option<String> {
+/// A remark if the files `sources` name canopy's own function for `exercise`: if a `use` of canopy's crates names it, or a path from
+/// a module that is none of the student's own. What a macro puts together, `*` imports or a module of the student's own passes on
+/// is not found: it is a remark, and no proof.
+pub fn solution_call(sources: &[impl AsRef<str>], exercise: &Exercise) -> Option<String> {
     let Exercise { id, answer, .. } = exercise;
-    names_function(sources, answer).then(|| {
+    let files = sources.iter().filter_map(|source| tokens(source.as_ref()).ok());
+    let files: Vec<Vec<(String, usize)>> = files.collect();
+    let mut own = BTreeSet::from(["crate", "self", "super"]);
+    for [(word, _), (name, _)] in files.iter().flat_map(|tokens| tokens.array_windows()) {
+        if word == "mod" {
+            own.insert(name);
+        }
+    }
+    // In `Type::function`, it is a function of the type.
+    let is_call = |[(module, _), (one, _), (two, _), (name, _)]: &[(String, usize); 4]| {
+        let is_path = one == ":" && two == ":" && name == answer;
+        is_path && module.starts_with(char::is_lowercase) && !own.contains(&**module)
+    };
+    let is_canopy = |(token, _): &(String, usize)| token == "canopy" || token == "canopy_data";
+    let is_in = |statement: &[(String, usize)]| {
+        let import = statement.iter().rposition(|(token, _)| token == "use");
+        let (code, import) = statement.split_at(import.unwrap_or(statement.len()));
+        let mut canopys = import.iter().skip_while(|token| !is_canopy(token));
+        canopys.any(|(token, _)| token == answer) || code.array_windows().any(is_call)
+    };
+    let mut statements = files
+        .iter()
+        .flat_map(|tokens| tokens.split(|(token, _)| token == ";"));
+    statements.any(is_in).then(|| {
         format!("{id} calls the solution, canopy's own `{answer}`; the exercise requires your own code.")
     })
 }
 
-/// Whether a `use` of canopy's crates names `function`, or a path from a module that is none of the student's own.
-fn names_function(sources: &[&str], function: &str) -> bool {
-    let files = sources.iter().filter_map(|source| tokens(source).ok());
-    let files: Vec<Vec<String>> = files
-        .map(|tokens| tokens.into_iter().map(|(token, _)| token).collect())
-        .collect();
-    let mut own: BTreeSet<&str> = ["crate", "self", "super"].into();
-    for pair in files.iter().flat_map(|tokens| tokens.windows(2)) {
-        if pair[0] == "mod" {
-            own.insert(&pair[1]);
-        }
-    }
-    // In `Type::function`, it is a function of the type.
-    let is_call = |[module, one, two, name]: [&String; 4]| {
-        let is_path = one == ":" && two == ":" && name == function;
-        is_path && module.starts_with(char::is_lowercase) && !own.contains(&**module)
-    };
-    let is_in = |statement: &[String]| {
-        let import = statement.iter().rposition(|token| token == "use");
-        let (code, import) = statement.split_at(import.unwrap_or(statement.len()));
-        let mut canopys = import
-            .iter()
-            .skip_while(|token| *token != "canopy" && *token != "canopy_data");
-        canopys.any(|token| token == function)
-            || code.array_windows().any(|tokens| is_call(tokens.each_ref()))
-    };
-    let mut statements = files.iter().flat_map(|tokens| tokens.split(|token| token == ";"));
-    statements.any(is_in)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::names_function;
+    use super::*;
 
     #[test]
     fn finds_calls_and_imports_of_canopys_function_alone() {
@@ -65,9 +59,15 @@ mod tests {
             "use canopy::optim::*;\nfn f(x: X) { x.sgd_step(); X::sgd_step(); X { sgd_step: 1 } }",
             "fn f( {",
         ];
+        let answer = "sgd_step".into();
+        let exercise = Exercise {
+            answer,
+            ..Exercise::default()
+        };
         for (sources, expected) in [(&found[..], true), (&ignored, false)] {
             for source in sources {
-                assert_eq!(names_function(&[source], "sgd_step"), expected, "{source}");
+                let remark = solution_call(&[source], &exercise);
+                assert_eq!(remark.is_some(), expected, "{source}");
             }
         }
     }

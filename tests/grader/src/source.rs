@@ -3,40 +3,35 @@
 
 use std::{collections::HashMap, fs, path::Path};
 
-use anyhow::{Context, Result, anyhow};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use anyhow::{Context, Result, ensure};
+use proc_macro2::{TokenStream, TokenTree};
 use walkdir::WalkDir;
 
 use crate::{kernel, paths};
 
-/// The files of the student's exercise in the course `root`, none if it is not there; and the kernels in it that are refused,
-/// by the file's name, with the message for the student.
+/// The files of the student's exercise in the course `root`; and the kernels in it that are refused, by the file's name, with the
+/// message for the student.
 ///
 /// # Errors
 /// Returns an error if a file cannot be read, or a Rust file may not be in an exercise.
 pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<(Vec<String>, HashMap<String, String>)> {
-    let library = root.join(paths::exercises(lesson, paths::LIBRARY));
-    let folder = library.parent().filter(|folder| folder.exists());
     let (mut texts, mut refused) = (Vec::new(), HashMap::new());
-    for entry in folder
-        .into_iter()
-        .flat_map(|folder| WalkDir::new(folder).sort_by_file_name())
-    {
+    for entry in WalkDir::new(root.join(paths::exercises(lesson, ""))).sort_by_file_name() {
         let entry = entry?;
         let path = entry.path();
-        if entry.file_type().is_file() && path.extension().is_some_and(|e| e == "rs" || e == "cu") {
-            let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
-            let bytes = fs::read(path).with_context(|| name.clone())?;
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            match refuse_unsafe(&name, &text) {
-                Err(why) if name.ends_with(".cu") => {
-                    let file = entry.file_name().to_string_lossy().into_owned();
-                    refused.insert(file, why.message().to_owned());
-                }
-                verdict => verdict.map_err(|why| anyhow!("{}", why.message()))?,
-            }
-            texts.push(text);
+        let ending = path.extension().unwrap_or_default();
+        if ending != "rs" && ending != "cu" {
+            continue;
         }
+        let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        let bytes = fs::read(path).with_context(|| name.clone())?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Err(why) = refuse_unsafe(&name, &text) {
+            ensure!(name.ends_with(".cu"), "{}", why.message());
+            let file = entry.file_name().to_string_lossy().into_owned();
+            refused.insert(file, why.message().to_owned());
+        }
+        texts.push(text);
     }
     Ok((texts, refused))
 }
@@ -91,33 +86,20 @@ pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
     }
 }
 
-/// All tokens in the order of the text, with their lines; names without `r#`. It does not recurse, because a hostile
-/// source may nest groups without end.
+/// All tokens in the order of the text, with their lines, without brackets; names without `r#`. It does not recurse, because a
+/// hostile source may nest groups without end.
 pub(crate) fn tokens(source: &str) -> Result<Vec<(String, usize)>, proc_macro2::LexError> {
     let mut tokens = Vec::new();
-    let mut open = vec![(source.parse::<TokenStream>()?.into_iter(), "")];
-    while let Some((trees, close)) = open.last_mut() {
-        let tree = trees.next();
-        let line = tree.as_ref().map_or(0, |tree| tree.span().start().line);
-        let text = match tree {
-            None => {
-                let close = *close;
-                open.pop();
-                close.to_owned()
+    let mut open = vec![source.parse::<TokenStream>()?.into_iter()];
+    while let Some(trees) = open.last_mut() {
+        match trees.next() {
+            None => drop(open.pop()),
+            Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
+            Some(tree) => {
+                let text = tree.to_string().trim_start_matches("r#").to_owned();
+                tokens.push((text, tree.span().start().line));
             }
-            Some(TokenTree::Group(group)) => {
-                let (begin, end) = match group.delimiter() {
-                    Delimiter::Brace => ("{", "}"),
-                    Delimiter::Bracket => ("[", "]"),
-                    Delimiter::Parenthesis => ("(", ")"),
-                    Delimiter::None => ("", ""),
-                };
-                open.push((group.stream().into_iter(), end));
-                begin.to_owned()
-            }
-            Some(tree) => tree.to_string().trim_start_matches("r#").to_owned(),
-        };
-        tokens.push((text, line));
+        }
     }
     Ok(tokens)
 }
@@ -129,7 +111,6 @@ mod tests {
     #[test]
     fn a_student_learns_of_it_before_the_checks_run() {
         let root = std::env::temp_dir().join(format!("grader-sources-{}", std::process::id()));
-        assert!(student_sources(&root, "01").unwrap().0.is_empty());
         let source = root.join("exercises/lesson01/src");
         fs::create_dir_all(source.join("more")).unwrap();
         fs::write(source.join("lib.rs"), "mod more;").unwrap();

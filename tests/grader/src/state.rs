@@ -11,21 +11,16 @@ pub fn worst<'a>(words: impl Iterator<Item = &'a str>) -> &'static str {
     bad.find(|word| words.contains(word)).unwrap_or("right")
 }
 
-/// The function of an exercise to write or mend next: the one that the first wrong check looks at, or else one of which no
-/// check has passed yet.
-pub(crate) fn left<'a, C>(exercise: &'a Exercise, own: &[(&Check<C>, &Outcome)]) -> &'a str {
-    let of = |state: &str| -> Vec<&'a str> {
-        let own = own.iter().filter(|(_, outcome)| outcome.word() == state);
-        own.map(|(check, _)| exercise.looked_at(check.name)).collect()
-    };
-    let (wrong, to_do, right) = (of("wrong"), of("to do"), of("right"));
-    let open = to_do.iter().find(|function| !right.contains(function));
-    let first = wrong.first().or(open).or(to_do.first());
-    first.copied().unwrap_or(&exercise.function)
+/// The function of an exercise to mend or to write next: the one that the first wrong check looks at, or else the first check
+/// that is to do.
+pub(crate) fn left<'a, C>(exercise: &'a Exercise, own: &[(&Check<C>, Outcome)]) -> &'a str {
+    let first = |state| own.iter().find(|(_, outcome)| outcome.word() == state);
+    let check = first("wrong").or(first("to do"));
+    exercise.looked_at(check.map_or("", |(check, _)| check.name))
 }
 
 /// What to say of an exercise that is to do: which function, if another is written; or the other exercise that it calls.
-pub(crate) fn so_far<C>(exercise: &Exercise, own: &[(&Check<C>, &Outcome)]) -> String {
+pub(crate) fn so_far<C>(exercise: &Exercise, own: &[(&Check<C>, Outcome)]) -> String {
     let id = &exercise.id;
     for (check, outcome) in own {
         if let Outcome::ToDo(Some(other)) = outcome

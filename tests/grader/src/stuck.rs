@@ -38,21 +38,12 @@ fn places(addresses: &[usize]) -> (Option<String>, Option<String>) {
             } else if let (Some((package, module)), false) = (file.rsplit_once("/src/"), outside) {
                 let name = symbol.name().map(|name| format!("{name:#}")).unwrap_or_default();
                 // `lock` of `<std::sync::Mutex<()>>::lock`, of `std::sync::Mutex::lock::<()>` and of `lock<()>`
-                let function = match name.strip_prefix('<') {
-                    Some(method) => method.rsplit(">::").next(),
-                    None => name.split('<').next(),
-                };
-                let function = function
-                    .unwrap_or_default()
-                    .trim_end_matches("::")
-                    .rsplit("::")
-                    .next();
+                let path = name.split("::<").next().unwrap_or_default();
+                let function = path.rsplit("::").next().unwrap_or_default();
+                let function = function.split('<').next().unwrap_or_default();
                 let package = package.rsplit('/').next().unwrap_or_default();
-                let module = module
-                    .trim_end_matches(".rs")
-                    .trim_end_matches("/mod")
-                    .replace('/', "::");
-                let place = format!("{package}::{module}::{}", function.unwrap_or_default());
+                let module = module.trim_end_matches(".rs").trim_end_matches("/mod");
+                let place = format!("{package}::{}::{function}", module.replace('/', "::"));
                 if !glue.iter().any(|glue| place.starts_with(glue)) {
                     call = Some(place);
                 }

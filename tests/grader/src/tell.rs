@@ -66,22 +66,20 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     if text.chars().count() <= width && !text.contains('\n') {
         return vec![text.to_owned()];
     }
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split_whitespace() {
         let letters: Vec<char> = word.chars().collect();
         for part in letters.chunks(width) {
-            let used = lines.last().map_or(0, |l| l.chars().count());
-            if used > 0 && used + 1 + part.len() > width {
-                lines.push(String::new());
+            if !line.is_empty() && line.chars().count() + 1 + part.len() > width {
+                lines.push(std::mem::take(&mut line));
             }
-            if let Some(line) = lines.last_mut() {
-                if !line.is_empty() {
-                    line.push(' ');
-                }
-                line.extend(part);
+            if !line.is_empty() {
+                line.push(' ');
             }
+            line.extend(part);
         }
     }
+    lines.push(line);
     lines
 }
 
