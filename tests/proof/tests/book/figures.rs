@@ -12,13 +12,11 @@ const READABLE: f64 = 11.0;
 
 /// The smallest number after one of these texts.
 fn smallest(text: &str, before: &[&str]) -> f64 {
-    let numbers = before
-        .iter()
-        .flat_map(|before| text.split(before).skip(1))
-        .filter_map(|rest| {
-            let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
-            rest[..end.unwrap_or(rest.len())].parse().ok()
-        });
+    let parts = before.iter().flat_map(|before| text.split(before).skip(1));
+    let numbers = parts.filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+        rest[..end.unwrap_or(rest.len())].parse().ok()
+    });
     numbers.fold(f64::INFINITY, f64::min)
 }
 
@@ -26,23 +24,13 @@ fn smallest(text: &str, before: &[&str]) -> f64 {
 fn pictures_have_a_caption_and_text_of_11_pixels_on_a_phone() {
     let mut seen = 0;
     for page in pages() {
-        let pictures = page
-            .text
-            .lines()
-            .filter(|line| line.starts_with("![") || line.starts_with("<img "));
+        let is_picture = |line: &&str| line.starts_with("![") || line.starts_with("<img ");
+        let pictures = page.text.lines().filter(is_picture).count();
         let captions = page.text.matches("<figcaption>").count();
-        assert_eq!(
-            pictures.count(),
-            captions,
-            "{}: a caption for each picture",
-            page.name
-        );
+        assert_eq!(pictures, captions, "{}: pictures, captions", page.name);
         for figure in page.text.split("<figure").skip(1) {
-            let place = if figure.starts_with(" class=\"wide\"") {
-                WIDE
-            } else {
-                PHONE
-            };
+            let is_wide = figure.starts_with(" class=\"wide\"");
+            let place = if is_wide { WIDE } else { PHONE };
             let figure = figure.split("</figure>").next().unwrap();
             let files = between(figure, "](", ")").chain(between(figure, "src=\"", "\""));
             for file in files.filter(|file| file.ends_with(".svg")) {

@@ -21,29 +21,23 @@ const LISTS: [&str; 3] = ["What you will be able to do", "Going further", "Sourc
 fn terms() -> Vec<String> {
     let text = fs::read_to_string(root().join("book/src/glossary.md")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    let terms = lines
-        .windows(2)
-        .filter(|two| two[1].starts_with(": "))
-        .map(|two| two[0].to_owned());
-    terms
-        .filter(|term| !EVERYDAY.split(' ').any(|everyday| everyday == term))
-        .collect()
+    let defined = lines.array_windows().filter(|[_, next]| next.starts_with(": "));
+    let is_everyday = |term: &str| EVERYDAY.split(' ').any(|everyday| everyday == term);
+    let terms = defined.map(|[term, _]| *term).filter(|term| !is_everyday(term));
+    terms.map(str::to_owned).collect()
 }
 
 /// The link to a term: `Adam, AdamW` is at `#adam-adamw`.
 fn target(term: &str) -> String {
-    let kept = term
-        .to_lowercase()
-        .replace(|c: char| !c.is_alphanumeric() && !"-_ ".contains(c), "");
+    let is_dropped = |c: char| !c.is_alphanumeric() && !"-_ ".contains(c);
+    let kept = term.to_lowercase().replace(is_dropped, "");
     format!("glossary.md#{}", kept.replace(' ', "-"))
 }
 
 /// The words of a text with a space around each, as in the middle of a sentence and without a plural's s.
 fn words(text: &str) -> String {
-    let words = text
-        .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
-        .filter(|word| !word.is_empty());
-    let words = words.map(|word| {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    let words = words.filter(|word| !word.is_empty()).map(|word| {
         let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
         let rest = rest.strip_suffix('s').unwrap_or(rest);
         format!(" {}{rest} ", first.to_lowercase())
@@ -90,20 +84,16 @@ fn unlinked(page: &str, terms: &[String]) -> Vec<String> {
         }
     }
     let is_unlinked = |term: &&String| {
-        let link = links
-            .iter()
-            .find(|(_, to)| *to == target(term))
-            .map_or(used.len(), |(at, _)| *at);
+        let link = links.iter().find(|(_, to)| *to == target(term));
+        let link = link.map_or(used.len(), |(at, _)| *at);
         first_use(&defined, term).is_none() && first_use(&used, term).is_some_and(|at| at < link)
     };
     terms.iter().filter(is_unlinked).cloned().collect()
 }
 
 fn is_aside(tag: &Tag) -> bool {
-    matches!(
-        tag,
-        Tag::CodeBlock(_) | Tag::Table(_) | Tag::Image { .. } | Tag::Link { .. }
-    )
+    use Tag::{CodeBlock, Image, Link, Table};
+    matches!(tag, CodeBlock(_) | Table(_) | Image { .. } | Link { .. })
 }
 
 #[test]

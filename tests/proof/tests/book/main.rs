@@ -14,12 +14,11 @@ use std::{
 };
 
 use canopy_data::{Inventory, Season};
-use proof::root;
+use proof::{files, root};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag};
 use serde_json::Value;
 
 /// A page of the book.
-#[derive(Default)]
 struct Page {
     path: PathBuf,
     name: String,
@@ -36,42 +35,38 @@ fn events(text: &str) -> Parser<'_> {
 
 impl Page {
     fn new(path: &Path, text: String) -> Self {
-        let mut page = Self::default();
-        let mut in_block = false;
+        let (mut blocks, mut spans, mut in_block) = (Vec::new(), Vec::new(), false);
         for event in events(&text) {
             in_block &= matches!(event, Event::Text(_));
             match event {
-                Event::Start(Tag::CodeBlock(kind)) => {
-                    let CodeBlockKind::Fenced(language) = kind else {
-                        continue;
-                    };
-                    page.blocks.push((language.into_string(), String::new()));
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+                    blocks.push((language.into_string(), String::new()));
                     in_block = true;
                 }
-                Event::Text(code) if in_block => page.blocks.last_mut().unwrap().1 += &code,
-                Event::Code(code) => page.spans.push(code.into_string()),
+                Event::Text(code) if in_block => blocks.last_mut().unwrap().1 += &code,
+                Event::Code(code) => spans.push(code.into_string()),
                 _ => {}
             }
         }
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
         Self {
             path: path.to_owned(),
-            name,
+            name: path.file_name().unwrap().to_string_lossy().into_owned(),
             text,
-            ..page
+            blocks,
+            spans,
         }
     }
 }
 
 /// The pages of the book.
 fn pages() -> Vec<Page> {
-    let paths = fs::read_dir(root().join("book/src"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let pages = paths.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-    pages
-        .map(|path| Page::new(&path, fs::read_to_string(&path).unwrap()))
-        .collect()
+    let folder = root().join("book/src");
+    let mut paths = files(&folder);
+    paths.retain(|path| {
+        path.extension().is_some_and(|ending| ending == "md") && path.parent() == Some(&folder)
+    });
+    let page = |path: &PathBuf| Page::new(path, fs::read_to_string(path).unwrap());
+    paths.iter().map(page).collect()
 }
 
 /// The texts between `open` and `close` on a line.
@@ -87,45 +82,31 @@ fn what_a_page_includes_exists() {
         for included in between(&page.text, "{{#include ", "}}") {
             let (file, part) = included.split_once(':').unwrap_or((included, ""));
             let code = fs::read_to_string(page.path.with_file_name(file)).unwrap_or_default();
-            let fine = match part {
-                "" => file.starts_with("recorded/") && !code.is_empty(),
-                lines if lines.contains(':') => {
-                    let last = lines
-                        .split(':')
-                        .next_back()
-                        .and_then(|last| last.parse::<usize>().ok());
-                    last.is_some_and(|last| last <= code.lines().count())
-                }
-                anchor => ["ANCHOR", "ANCHOR_END"]
-                    .iter()
-                    .all(|mark| code.contains(&format!("// {mark}: {anchor}\n"))),
+            let last = part.rsplit(':').next().and_then(|last| last.parse().ok());
+            let has = |mark: &&str| code.contains(&format!("// {mark}: {part}\n"));
+            let fine = match last {
+                _ if part.is_empty() => file.starts_with("recorded/") && !code.is_empty(),
+                Some(last) => (1..=code.lines().count()).contains(&last),
+                None => ["ANCHOR", "ANCHOR_END"].iter().all(has),
             };
-            assert!(
-                fine,
-                "{}: {included}: there is no such file, anchor or line",
-                page.name
-            );
+            assert!(fine, "{}: {included} does not exist", page.name);
         }
     }
 }
 
 /// The first block of `own-data.md` in this language.
 fn own_data(language: &str) -> String {
-    let page = pages()
-        .into_iter()
-        .find(|page| page.name == "own-data.md")
-        .unwrap();
-    page.blocks.into_iter().find(|(of, _)| of == language).unwrap().1
+    let page = pages().into_iter().find(|page| page.name == "own-data.md");
+    let mut blocks = page.unwrap().blocks.into_iter();
+    blocks.find(|(of, _)| of == language).unwrap().1
 }
 
 /// The inventory of a record. A field that canopy would ignore is an error.
 fn inventory(record: &Value) -> Inventory {
     let inventory: Inventory = serde_json::from_value(record["inventory"].clone()).unwrap();
     let known = serde_json::to_value(inventory).unwrap();
-    assert_eq!(
-        known.as_object().unwrap().len(),
-        record["inventory"].as_object().unwrap().len()
-    );
+    let fields = |value: &Value| value.as_object().unwrap().len();
+    assert_eq!(fields(&known), fields(&record["inventory"]));
     inventory
 }
 
@@ -136,23 +117,14 @@ fn canopy_reads_the_inventory_that_the_book_shows_and_that_its_program_adds() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("shards")).unwrap();
-    fs::write(
-        at("shards/dataset.json"),
-        r#"{"records": [{"tree": "b"}, {"tree": "a"}]}"#,
-    )
-    .unwrap();
+    let records = r#"{"records": [{"tree": "b"}, {"tree": "a"}]}"#;
+    fs::write(at("shards/dataset.json"), records).unwrap();
     let head = "tree,height,diameter,volume,site,season";
-    fs::write(
-        at("field.csv"),
-        format!("{head}\na,21.4,0.31,0.78,medium,summer\nb,9,0.1,0.05,poor,winter\n"),
-    )
-    .unwrap();
+    let rows = format!("{head}\na,21.4,0.31,0.78,medium,summer\nb,9,0.1,0.05,poor,winter\n");
+    fs::write(at("field.csv"), rows).unwrap();
     fs::write(at("add.py"), own_data("python")).unwrap();
-    let Ok(ran) = Command::new("python3")
-        .arg("add.py")
-        .current_dir(&folder)
-        .output()
-    else {
+    let mut python = Command::new("python3");
+    let Ok(ran) = python.arg("add.py").current_dir(&folder).output() else {
         return println!("not run, because there is no python3");
     };
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -169,11 +141,8 @@ fn the_sources_of_the_chapters_are_in_the_list_of_sources() {
         let further = page.text.split("\n## Going further").nth(1).unwrap_or_default();
         for link in between(further, "](http", ")").chain(between(further, "<http", ">")) {
             seen += 1;
-            assert!(
-                list.contains(link),
-                "{}: http{link} is not in sources.md",
-                page.name
-            );
+            let listed = list.contains(link);
+            assert!(listed, "{}: http{link} is not in sources.md", page.name);
         }
     }
     assert!(seen > 40, "only {seen} links were found");

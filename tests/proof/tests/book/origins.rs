@@ -12,21 +12,16 @@ fn every_block_has_a_language_and_an_origin() {
     let (mut pasted, mut used) = (Vec::new(), vec![false; listed.len()]);
     for page in pages() {
         for (language, block) in &page.blocks {
-            assert!(
-                !language.is_empty(),
-                "{}: sh to type, text for output: {block}",
-                page.name
-            );
+            let page = &page.name;
+            assert!(!language.is_empty(), "{page}: sh or text? {block}");
             let own = |line: &&str| !line.is_empty() && !line.starts_with("{{#include ");
             let Some(first) = block.lines().find(own).filter(|_| language != "sh") else {
                 continue;
             };
-            match listed
-                .iter()
-                .position(|row| row[0] == page.name && first.starts_with(row[1]))
-            {
+            let is_row = |row: &Vec<&str>| row[0] == page && first.starts_with(row[1]);
+            match listed.iter().position(is_row) {
                 Some(row) => used[row] = true,
-                None => pasted.push(format!("{}: {first}", page.name)),
+                None => pasted.push(format!("{page}: {first}")),
             }
         }
     }

@@ -22,14 +22,11 @@ pub fn deeds() -> impl Iterator<Item = Deed> {
     let parts = include_str!("deeds.txt").trim_start_matches("== ").split("\n== ");
     parts.map(|part| {
         let (head, code) = part.split_once('\n').unwrap_or((part, ""));
-        let mut head = head.split(" | ");
+        let head: Vec<&str> = head.split(" | ").collect();
         Deed {
-            name: head.next().expect("a name"),
-            points: head
-                .next()
-                .and_then(|points| points.parse().ok())
-                .expect("points"),
-            shows: head.collect(),
+            name: head[0],
+            points: head[1].parse().expect("points"),
+            shows: head[2..].to_vec(),
             code,
         }
     })
@@ -57,10 +54,8 @@ impl Deed {
             let at = if self.points > 0 { body } else { 0 };
             text.insert_str(at, &format!("{}\n", self.code));
         }
-        let files = files.into_iter();
-        files
-            .map(|(file, text)| (format!("exercises/lesson11/src/{file}"), text))
-            .collect()
+        let path = |file| format!("exercises/lesson11/src/{file}");
+        files.into_iter().map(|(file, text)| (path(file), text)).collect()
     }
 }
 
