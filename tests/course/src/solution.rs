@@ -38,10 +38,8 @@ fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
     let (file, answer) = (&exercise.solution, &exercise.answer);
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
     let lines: Vec<&str> = source.lines().collect();
-    let mut parts = Vec::from_iter(item(&source, answer));
-    if file.ends_with(".cu") {
-        parts = vec![0..lines.len()];
-    }
+    let whole = file.ends_with(".cu").then_some(0..lines.len());
+    let mut parts = Vec::from_iter(whole.or_else(|| item(&source, answer)));
     ensure!(!parts.is_empty(), "`fn {answer}` was not found in {file}");
     let mut out = ink.bold(&format!("{} {}", exercise.id, exercise.title)) + "\n";
     let mut next = 0;
