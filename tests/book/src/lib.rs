@@ -1,5 +1,7 @@
 //! The course book as pages.
 
+mod touch;
+
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
@@ -8,7 +10,7 @@ use mdbook_driver::MDBook;
 /// Builds the book of the course at `root` into the empty or new folder `out`.
 ///
 /// # Errors
-/// A chapter of `SUMMARY.md` that is missing, or a folder that cannot be written.
+/// A chapter of `SUMMARY.md` that is missing, a folder that cannot be written, or interactive pieces that do not compile.
 pub fn build(root: &Path, out: &Path) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("{} cannot be created", out.display()))?;
     let mut book = MDBook::load(root.join("book"))?;
@@ -17,5 +19,6 @@ pub fn build(root: &Path, out: &Path) -> Result<()> {
     book.config.build.build_dir = out
         .canonicalize()
         .with_context(|| format!("{} cannot be opened", out.display()))?;
-    book.build()
+    book.build()?;
+    touch::build(root, out)
 }

@@ -1,0 +1,36 @@
+// Does the model fit into a GPU? (chapter 09)
+touch.pieces.fits = (piece, call) => {
+  const sizes = [1e8, 3e8, 1e9, 3e9, 7e9, 13e9, 30e9, 70e9, 175e9, 1e12];
+  const name = (n) => (n >= 1e12 ? `${n / 1e12} trillion` : n >= 1e9 ? `${n / 1e9} billion` : `${n / 1e6} million`);
+  const draw = () => show();
+  const size = touch.slider("Parameters", { min: 0, max: sizes.length - 1, value: 4, show: (i) => name(sizes[i]) }, draw);
+  const ranks = touch.slider("GPUs", { min: 0, max: 11, value: 6, show: (i) => String(2 ** i) }, draw);
+  const mixed = touch.choice("Precision", [["1", "bf16 with an fp32 master weight"], ["", "fp32"]], draw);
+  const moments = touch.choice("Optimizer", [["2", "Adam"], ["1", "SGD with momentum"], ["0", "SGD"]], draw);
+  const memory = touch.choice("Memory of a GPU", [["80", "80 GB (H100)"], ["141", "141 GB (H200)"], ["40", "40 GB (A100)"], ["24", "24 GB"]], draw);
+  const { table, body } = touch.table(["stage", "memory", "weights", "gradients", "optimizer", "sum", "sent a step", "fits"]);
+  const kinds = ["weights", "gradients", "optimizer"];
+
+  const bar = (row, limit, scale) => {
+    const svg = touch.make("svg", { viewBox: "0 0 200 16", class: "touch-bar", "aria-hidden": "true" });
+    let x = 0;
+    for (const kind of kinds) {
+      const width = Math.min(200 - x, (row[kind] / scale) * 200);
+      svg.append(touch.make("rect", { x, y: 2, width, height: 12, class: `touch-${kind}` }));
+      x += width;
+    }
+    svg.append(touch.make("line", { x1: (limit / scale) * 200, x2: (limit / scale) * 200, y1: 0, y2: 16, class: "touch-limit" }));
+    return svg;
+  };
+  const show = () => {
+    const limit = Number(memory.get()) * 1e9;
+    const rows = call("fits", sizes[size.get()], mixed.get() === "1", Number(moments.get()), 2 ** ranks.get());
+    touch.fill(body, rows.map((row) => {
+      const total = kinds.reduce((sum, kind) => sum + row[kind], 0);
+      return [row.stage, bar(row, limit, 1.5 * limit), ...kinds.map((kind) => touch.bytes(row[kind])), touch.bytes(total), touch.bytes(row.sent), total <= limit ? "yes" : "no"];
+    }));
+  };
+  piece.append(touch.make("div", { className: "touch-row" }, size.row, ranks.row, mixed.row, moments.row, memory.row), table,
+    touch.make("p", { className: "touch-note" }, "Weights, gradients and optimizer state; the line is the memory of the GPU. Activations and buffers come on top."));
+  show();
+};

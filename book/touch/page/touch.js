@@ -1,0 +1,78 @@
+// What the pieces share: elements, controls with labels, and the start. `wasm_bindgen` and `WASM` are above in the built file.
+const touch = { pieces: {} };
+
+/** Creates an element; a property that has a dash, or is `role`, becomes an attribute. */
+touch.make = (tag, properties = {}, ...children) => {
+  const svg = ["svg", "g", "rect", "path", "text", "line", "circle", "title"].includes(tag);
+  const element = svg
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (svg || name.includes("-") || name === "role") element.setAttribute(name, value);
+    else element[name] = value;
+  }
+  element.append(...children);
+  return element;
+};
+
+/** A slider with its label and its value as text. */
+touch.slider = (label, { min, max, step = 1, value, show = String }, changed) => {
+  const output = touch.make("output", {}, show(value));
+  const input = touch.make("input", { type: "range", min, max, step, value });
+  input.addEventListener("input", () => {
+    output.textContent = show(Number(input.value));
+    input.setAttribute("aria-valuetext", output.textContent);
+    changed();
+  });
+  input.setAttribute("aria-valuetext", output.textContent);
+  const row = touch.make("label", { className: "touch-control" }, `${label} `, input, output);
+  return { row, get: () => Number(input.value), set: (v) => { input.value = v; input.dispatchEvent(new Event("input")); } };
+};
+
+/** A list to choose from. `options` are pairs of value and text. */
+touch.choice = (label, options, changed) => {
+  const items = options.map(([value, text]) => touch.make("option", { value }, text));
+  const select = touch.make("select", {}, ...items);
+  select.addEventListener("change", changed);
+  const row = touch.make("label", { className: "touch-control" }, `${label} `, select);
+  return { row, get: () => select.value };
+};
+
+/** A button. */
+touch.button = (text, pressed) => {
+  const button = touch.make("button", { type: "button" }, text);
+  button.addEventListener("click", pressed);
+  return button;
+};
+
+/** Replaces the content of `table`'s body. A cell is a text or an element; the first of a row is its heading. */
+touch.fill = (body, rows) => {
+  body.replaceChildren(...rows.map(([head, ...cells]) =>
+    touch.make("tr", {}, touch.make("th", { scope: "row" }, head), ...cells.map((cell) => touch.make("td", {}, cell)))));
+};
+
+/** A table with a heading row; returns the table and its body. */
+touch.table = (heads) => {
+  const body = touch.make("tbody");
+  const cells = heads.map((head) => touch.make("th", { scope: "col" }, head));
+  const table = touch.make("table", {}, touch.make("thead", {}, touch.make("tr", {}, ...cells)), body);
+  return { table: touch.make("div", { className: "table-wrapper", tabIndex: 0, role: "region", "aria-label": heads[0] }, table), body };
+};
+
+/** Bytes with a decimal unit. */
+touch.bytes = (count) => {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const unit = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(count, 1)) / 3)));
+  return `${(count / 10 ** (3 * unit)).toPrecision(3)} ${units[unit]}`;
+};
+
+/** Starts each piece of the page in the place of its still picture. */
+touch.start = () => {
+  wasm_bindgen.initSync({ module: Uint8Array.from(atob(WASM), (c) => c.charCodeAt(0)) });
+  for (const place of document.querySelectorAll("[data-touch]")) {
+    const piece = touch.make("div", { className: "touch", role: "group", "aria-label": place.dataset.label });
+    touch.pieces[place.dataset.touch](piece, (name, ...values) => JSON.parse(wasm_bindgen[name](...values)));
+    place.replaceChildren(piece);
+    place.dataset.ready = "yes";
+  }
+};
