@@ -1,4 +1,4 @@
-//! The book in a browser: the interactive pieces start, and on paper the answers to the questions are open.
+//! The book in a browser: the interactive pieces start, and on paper the answers of the quizzes are printed.
 //!
 //! Needs Chromium, whose path `CANOPY_CHROMIUM` may contain, pdftotext (`apt-get install chromium poppler-utils`), and for the
 //! pieces Rust's library for WebAssembly (`rustup target add wasm32-unknown-unknown`).
@@ -93,12 +93,14 @@ fn answers_are_printed() {
     let text = words(&text);
 
     let chapter = fs::read_to_string(root().join(format!("book/src/{CHAPTER}.md"))).unwrap();
-    let answers = chapter.split("</summary>").skip(1);
-    // The first words of an answer, which have no Markdown in them.
-    let answers: Vec<String> = answers
-        .map(|a| words(a).split(' ').take(4).collect::<Vec<_>>().join(" "))
+    let quizzes = chapter.split("class=\"quiz\"").skip(1);
+    let lines = quizzes.flat_map(|quiz| quiz.split("</div>").next().unwrap_or_default().lines());
+    // The first words of an explanation, which have no Markdown in them.
+    let answers: Vec<String> = lines
+        .filter_map(|line| line.strip_prefix("  - "))
+        .map(|line| line.split_whitespace().take(4).collect::<Vec<_>>().join(" "))
         .collect();
-    assert!(answers.len() >= 5, "{answers:?}");
+    assert!(answers.len() >= 9, "{answers:?}");
     for answer in answers {
         assert!(text.contains(&answer), "not on paper: {answer} …");
     }

@@ -76,7 +76,7 @@ mod tests {
             assert!(is_found("fn") || is_found("void"), "{text}");
             assert!(text.ends_with("\n}\n"), "{text}");
             if exercise.answer == "momentum_step" {
-                assert_eq!(text.matches("fn with_momentum").count(), 1, "{text}");
+                assert_eq!(text.matches("fn descend(").count(), 1, "{text}");
             }
         }
     }

@@ -8,8 +8,9 @@ use pulldown_cmark::{Event, Tag};
 use crate::{events, pages};
 
 /// Terms with an everyday meaning, too. For these a person decides.
-const EVERYDAY: &str = "Benchmark Block Bucket Cluster Container Device Diverge Efficiency Graph Grid Head Host Iteration Launch Loss \
-    Mask Module Node Overlap Partition Plot Precision Profile Ring SM Scheduler Seed Span Split Step Thread Worker Recall";
+const EVERYDAY: &str = "Benchmark Block Bucket Channel Cluster Container Device Diverge Efficiency Graph Grid Head Host \
+    Iteration Latency Launch Loss Mask Module Node Norm Offload Overlap Partition Plot Precision Profile \
+    Ring SM Scheduler Seed Span Split Stage Step Stream Thread Worker Recall";
 
 /// Pages that a reader learns a subject from, apart from the lessons.
 const OTHER_PAGES: &str = "history-and-cost.md own-data.md planner.md what-a-gpu-is.md";

@@ -13,8 +13,10 @@ use proof::{files, root};
 const OURS: &str = "canopy canopy-data grader grid kit course proof lesson exercise";
 
 /// The folders of packages, and which of our packages they may depend on.
-const PACKAGES: [(&str, &str); 12] = [
+const PACKAGES: [(&str, &str); 13] = [
     ("data", ""),
+    // It compiles canopy's files, without its packages.
+    ("book/touch", ""),
     // The grid only for its tests.
     ("solutions", "canopy-data grid"),
     ("exercises", "canopy canopy-data"),
