@@ -45,7 +45,7 @@ Examples:
   mpirun -n 4 canopy train --out runs/four   four processes, one rank each; also with srun or `canopy launch`
   canopy train --resume runs/quick")]
 pub struct Args {
-    /// Preset: quick (two minutes on two cores) or full (most accurate) [default: quick]
+    /// Preset: quick (about a minute on two cores) or full (most accurate) [default: quick]
     #[arg(long, value_name = "NAME", value_parser = ["quick", "full"])]
     preset: Option<String>,
     /// TOML file with settings, named as the options below

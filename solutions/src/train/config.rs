@@ -279,7 +279,7 @@ impl Config {
         Ok(differences.next())
     }
 
-    /// The preset `quick` (one to two minutes on two cores) or `full` (best accuracy).
+    /// The preset `quick` (about a minute on two cores) or `full` (best accuracy).
     ///
     /// # Errors
     /// Returns an error if the name is unknown.
