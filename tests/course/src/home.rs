@@ -1,8 +1,9 @@
 //! The overview of `cargo course`: lessons, exercises, points, the next exercise.
 
 use grader::{
-    Exercise, asked, paths,
+    Exercise, paths,
     progress::Progress,
+    promise,
     tell::{Ink, WIDTH, wrap},
 };
 
@@ -21,8 +22,7 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let (mut signs, mut won, mut is_begun) = (String::new(), 0, false);
         for e in &m.exercises {
             let state = progress.state(&e.id);
-            let (sign, painted) = shown(state);
-            signs += &painted(ink, sign);
+            signs += &ink.state(state, sign(state));
             won += if state == "right" { e.points } else { 0 };
             is_begun |= state != "to do";
         }
@@ -32,7 +32,7 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let gap = " ".repeat(9usize.saturating_sub(m.exercises.len()));
         let title = format!("{} {:<38}", m.lesson, cut(&m.title, 38));
         let title = if is_open { ink.bold(&title) } else { title };
-        let done = if is_done { ink.green("✓") } else { " ".into() };
+        let done = ink.state("right", if is_done { "✓" } else { " " });
         let won = format!("{won}/{}", m.points());
         let minutes = ink.faint(&format!("{:>4} min", m.minutes));
         out += &format!("{done} {title} {signs}{gap} {won:>7} points {minutes}\n");
@@ -53,13 +53,13 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
     out
 }
 
-/// A character for the state of an exercise, and its colour.
-fn shown(state: &str) -> (&'static str, fn(Ink, &str) -> String) {
+/// A character for the state of an exercise.
+fn sign(state: &str) -> &'static str {
     match state {
-        "right" => ("✓", Ink::green),
-        "wrong" => ("✗", Ink::red),
-        "not run" => ("–", Ink::yellow),
-        _ => ("·", Ink::blue),
+        "right" => "✓",
+        "wrong" => "✗",
+        "not run" => "–",
+        _ => "·",
     }
 }
 
@@ -74,7 +74,7 @@ pub fn up_next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
 
 fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
     let state = progress.state(&e.id);
-    let state = shown(state).1(ink, &format!("{state:<7}"));
+    let state = ink.state(state, &format!("{state:<7}"));
     let help = match progress.hints.get(&e.id) {
         _ if progress.given_up.contains(&e.id) => "  solution seen".into(),
         Some(n) => format!("  {n} of {} hints", e.hints.len()),
@@ -89,7 +89,7 @@ fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
 pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
     let (id, function) = (&e.id, &e.function);
     let (number, chapter, anchor) = (&lesson.manifest.lesson, &lesson.manifest.chapter, e.anchor());
-    let asked = wrap(&asked(lesson.stub(e), function), WIDTH - 4).join("\n  ");
+    let asked = wrap(&promise(lesson.stub(e), function, ""), WIDTH - 4).join("\n  ");
     let file = paths::exercises(number, &e.file);
     format!(
         "{}\n\n  {asked}\n\n  write  `{function}` in {file}\n  check  cargo test -p lesson{number} {id}\n  \

@@ -23,10 +23,7 @@ pub(crate) fn cause<C>(
     outcome: &Outcome,
     of: impl Fn(&Check<C>, Option<&Mistake<C>>) -> Outcome,
 ) -> Option<Cause> {
-    let wrong = match outcome {
-        Outcome::Wrong(wrong) | Outcome::Panicked(wrong) | Outcome::Stuck(wrong) => wrong,
-        _ => return None,
-    };
+    let wrong = outcome.wrong()?;
     // Running the mistakes until their deadlines would take long, and the call in which it waits says more.
     let is_stuck = matches!(outcome, Outcome::Stuck(_));
     if let Some(text) = wrong.at.as_deref().filter(|_| is_stuck).and_then(stuck::why) {

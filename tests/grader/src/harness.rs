@@ -31,10 +31,7 @@ use crate::{
 pub fn grade<C: Copy + Send + Sync + 'static>(lesson: &'static Lesson<C>, student: C) -> ExitCode {
     let result = match std::env::args().nth(1).as_deref() {
         Some("--judge") => judge::judge(lesson, student).map(|()| true),
-        Some("--matrix") => crate::matrix(lesson).map(|text| {
-            show(&text);
-            true
-        }),
+        Some("--matrix") => crate::matrix(lesson).map(|text| show(&text)).map(|()| true),
         _ => graded(lesson, student),
     };
     match result {
@@ -98,11 +95,8 @@ fn write_pages<C>(ran: &[Ran<C>]) -> Result<String> {
     let folder = paths::root().unwrap_or_default().join("runs/pages");
     let mut text = String::new();
     for (exercise, outcomes) in ran {
-        let page = outcomes.iter().find_map(|(_, outcome)| match outcome {
-            Outcome::Wrong(wrong) => wrong.page.as_ref(),
-            _ => None,
-        });
-        if let Some(page) = page {
+        let mut wrong = outcomes.iter().filter_map(|(_, outcome)| outcome.wrong());
+        if let Some(page) = wrong.find_map(|wrong| wrong.page.as_ref()) {
             let path = folder.join(format!("{}.html", exercise.id));
             let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, page));
             written.with_context(|| path.display().to_string())?;
@@ -188,14 +182,12 @@ impl<C: Copy + Send + Sync> Grading<C> {
             let Exercise { function, file, .. } = called.unwrap_or(exercise);
             let head = self.ink.bold(&format!("{} {}", exercise.id, exercise.title));
             let file = paths::exercises(&self.manifest.lesson, file);
-            return format!("{head}: {}. Write `{function}` in {file}", self.ink.blue("to do"));
+            let state = self.ink.state("to do", "to do");
+            return format!("{head}: {state}. Write `{function}` in {file}");
         }
-        let asked = match outcome {
-            Outcome::Wrong(wrong) => wrong.asked.unwrap_or(check.promise),
-            _ => check.promise,
-        };
-        let stubs = self.lesson.text(exercise).stubs;
-        let asked = promise(stubs, exercise.looked_at(check.name), asked);
+        let (stubs, function) = (self.lesson.text(exercise).stubs, exercise.looked_at(check.name));
+        let words = outcome.wrong().and_then(|wrong| wrong.asked);
+        let asked = promise(stubs, function, words.unwrap_or(check.promise));
         let cause = cause(self.lesson, check, outcome, |check, mistake| {
             let answer = mistake.map_or(self.student, |mistake| mistake.answer);
             self.lesson.outcome(check, answer, self.seed)
@@ -214,13 +206,7 @@ impl<C: Copy + Send + Sync> Grading<C> {
         let (mut right, mut points) = (0, 0);
         for (exercise, outcomes) in ran {
             let state = worst(outcomes.iter().map(|(_, outcome)| outcome.word()));
-            let padded = format!("{state:<8}");
-            let painted = match state {
-                "right" => ink.green(&padded),
-                "to do" => ink.blue(&padded),
-                "not run" => ink.yellow(&padded),
-                _ => ink.red(&padded),
-            };
+            let painted = ink.state(state, &format!("{state:<8}"));
             let passed = outcomes.iter().filter(|(_, o)| o.word() == "right").count();
             let (Exercise { id, title, .. }, all) = (exercise, outcomes.len());
             out += &format!("  {id:<5}{title:<40}{painted}  {passed} of {all} checks\n");

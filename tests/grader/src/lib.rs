@@ -48,7 +48,7 @@ pub use contract::Contract;
 pub use draw::{Draw, draw, seed};
 pub use harness::grade;
 pub use lesson::{Check, DEADLINE, Known, Lesson, Mistake, Right, Text};
-pub use manifest::{Exercise, Manifest, asked, item, promise};
+pub use manifest::{Exercise, Manifest, item, promise};
 pub use prove::{corpus, matrix};
 pub use rows::{Facts, each};
 pub use run::{Outcome, compiling, not_run, run};

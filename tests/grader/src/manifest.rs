@@ -20,9 +20,6 @@ pub struct Manifest {
     pub title: String,
     /// How long it takes, including reading.
     pub minutes: u32,
-    /// Lessons to do first, by their digits, and hardware.
-    #[serde(default)]
-    pub needs: Vec<String>,
     /// Its file in `book/src`.
     pub chapter: String,
     /// In the order in which they are done.
@@ -121,18 +118,12 @@ pub fn item(source: &str, function: &str) -> Option<Range<usize>> {
     Some(before.map_or(0, |line| line + 1)..head + length + 1)
 }
 
-/// The first paragraph of a contract.
-pub fn asked(source: &str, function: &str) -> String {
-    let mut all = paragraphs(source, function).into_iter();
-    all.next().unwrap_or_default()
-}
-
-/// The sentence of a contract that contains `words`; if there is none, the first paragraph.
+/// The sentence of a contract that contains `words`; if there is none or `words` is empty, the first paragraph.
 pub fn promise(source: &str, function: &str, words: &str) -> String {
     let all = paragraphs(source, function);
     let mut sentences = all.iter().flat_map(|paragraph| sentences(paragraph));
     let quoted = sentences.find(|sentence| !words.is_empty() && sentence.contains(words));
-    quoted.unwrap_or_else(|| asked(source, function))
+    quoted.or_else(|| all.first().cloned()).unwrap_or_default()
 }
 
 /// The paragraphs and the items of lists of the contract of `function`, its doc comment, each in one line.

@@ -57,6 +57,20 @@ impl Progress {
             _ => "to do",
         }
     }
+
+    /// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of
+    /// the run, checks that did not run keep their last result, and checks that no longer exist are removed.
+    pub(crate) fn note(&mut self, all: &[(&str, &str)], ran: &[(&str, &str, &str)]) {
+        for &(exercise, check, word) in ran {
+            let of_exercise = self.checks.entry(exercise.to_owned()).or_default();
+            of_exercise.retain(|known, _| all.contains(&(exercise, known)));
+            for (_, other) in all.iter().filter(|(e, _)| *e == exercise) {
+                of_exercise.entry((*other).to_owned()).or_insert("to do".into());
+            }
+            of_exercise.insert(check.to_owned(), word.to_owned());
+            self.last = exercise.to_owned();
+        }
+    }
 }
 
 /// Loads, changes and saves it, under a lock against other processes. A damaged file is kept next to it.
@@ -88,22 +102,6 @@ fn change_at<T>(path: &Path, by: impl FnOnce(&mut Progress) -> T) -> io::Result<
 
 fn path() -> PathBuf {
     paths::root().unwrap_or_default().join(FILE)
-}
-
-impl Progress {
-    /// Records the results of a run: (exercise, check, result). `all` are the checks of the lesson. For an exercise of
-    /// the run, checks that did not run keep their last result, and checks that no longer exist are removed.
-    pub(crate) fn note(&mut self, all: &[(&str, &str)], ran: &[(&str, &str, &str)]) {
-        for &(exercise, check, word) in ran {
-            let of_exercise = self.checks.entry(exercise.to_owned()).or_default();
-            of_exercise.retain(|known, _| all.contains(&(exercise, known)));
-            for (_, other) in all.iter().filter(|(e, _)| *e == exercise) {
-                of_exercise.entry((*other).to_owned()).or_insert("to do".into());
-            }
-            of_exercise.insert(check.to_owned(), word.to_owned());
-            self.last = exercise.to_owned();
-        }
-    }
 }
 
 #[cfg(test)]

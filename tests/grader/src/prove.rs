@@ -68,9 +68,8 @@ impl<C: Copy + Send> Lesson<C> {
                 return (!is_not_run).then(|| format!("{what}: no check fails"));
             };
             let outcome = of(check, mistake);
-            if let Outcome::Wrong(wrong) = &outcome
-                && let Some(problem) = wrong.asked.and_then(|words| self.unpromised(check, words))
-            {
+            let asked = outcome.wrong().and_then(|wrong| wrong.asked);
+            if let Some(problem) = asked.and_then(|words| self.unpromised(check, words)) {
                 return Some(problem);
             }
             let reported = cause(self, check, &outcome, |check, other| {

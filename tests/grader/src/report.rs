@@ -26,7 +26,7 @@ pub(crate) fn report(
     let (id, title) = (&exercise.id, &exercise.title);
     let mut out = ink.bold(&format!("{id} {title}")) + "\n";
     for line in wrap(&format!("{word}: {check}"), WIDTH - 2) {
-        out += &format!("  {}\n", ink.red(&line));
+        out += &format!("  {}\n", ink.state("wrong", &line));
     }
     let (input, at) = (&*wrong.input, wrong.at.as_deref().unwrap_or_default());
     let mut parts = vec![("asked", asked), ("given", input), ("compared", &wrong.what)];

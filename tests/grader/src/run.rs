@@ -34,6 +34,14 @@ impl Outcome {
         !matches!(self, Self::Passed | Self::NotRun(_))
     }
 
+    /// What a wrong answer, a panic or a call that did not end has wrong.
+    pub(crate) fn wrong(&self) -> Option<&Wrong> {
+        match self {
+            Self::Wrong(wrong) | Self::Panicked(wrong) | Self::Stuck(wrong) => Some(wrong),
+            _ => None,
+        }
+    }
+
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Passed => "right",

@@ -29,22 +29,18 @@ impl Ink {
         }
     }
 
-    /// Right.
-    pub fn green(self, text: &str) -> String {
-        self.paint("32", text)
+    /// In the colour of the state of a check or an exercise.
+    pub fn state(self, state: &str, text: &str) -> String {
+        let code = match state {
+            "right" => "32",
+            "to do" => "34",
+            "not run" => "33",
+            _ => "31",
+        };
+        self.paint(code, text)
     }
 
-    /// Wrong.
-    pub fn red(self, text: &str) -> String {
-        self.paint("31", text)
-    }
-
-    /// To do: neither right nor wrong.
-    pub fn blue(self, text: &str) -> String {
-        self.paint("34", text)
-    }
-
-    /// Not run.
+    /// A warning, or a likely cause.
     pub fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
