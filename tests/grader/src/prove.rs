@@ -35,7 +35,8 @@ impl<C: Copy + Send> Lesson<C> {
     /// canopy's functions, the completed third hints, and every right answer written another way, pass.
     pub fn right_answers_pass(&self, seed: u64) -> Vec<String> {
         let problem = |check: &Check<C>, who: &str, answer: C| {
-            let outcome = self.outcome(check, answer, seed);
+            // Longer than for a student: on a busy machine, a right answer must not count as stuck.
+            let outcome = run(&check.full_name(), check.run, answer, seed, 12 * DEADLINE);
             let fine = matches!(outcome, Outcome::Passed) || is_not_run_here(&outcome);
             (!fine).then(|| format!("{who}, {}, seed {seed}: {outcome:?}", check.full_name()))
         };
