@@ -109,7 +109,7 @@ mod tests {
     fn only_all_points_are_certified_and_the_page_escapes_the_name() {
         let lesson = |points: u32| {
             let text = "lesson = \"01\"\ntitle = \"A lesson\"\nminutes = 1\nchapter = \"c\"\n[[exercise]]\n\
-                id = \"1.2\"\ntitle = \"T\"\nfunction = \"f\"\nsolution = \"s\"\nanswer = \"f\"\nhints = []\n";
+                id = \"1.2\"\ntitle = \"T\"\nfunction = \"f\"\nsolution = \"s\"\nanswer = \"f\"\nhints = [\"\", \"\", \"\"]\n";
             Manifest::parse(&format!("{text}points = {points}\n")).unwrap()
         };
         let [anna, ben, mut refused] = [2, 1, 2].map(|won| graded("x", won));

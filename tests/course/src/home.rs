@@ -1,10 +1,11 @@
 //! The overview of `cargo course`: lessons, exercises, points, the next exercise.
 
+use console::style;
 use grader::{
     Exercise, paths,
     progress::Progress,
     promise,
-    tell::{Ink, WIDTH, wrap},
+    tell::{WIDTH, coloured, wrap},
 };
 
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 
 /// Lists all lessons with the state of their exercises after the last runs. Lessons that are finished or not begun take one
 /// line; the others, and the lesson of the next exercise, list their exercises.
-pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, ink: Ink) -> String {
+pub fn screen(lessons: &[Lesson], progress: &Progress) -> String {
     let mut out = String::from("\n");
     let next = lessons::next(lessons, progress).map(|(l, _)| &l.manifest.lesson);
     let (mut points, mut of) = (0, 0);
@@ -22,7 +23,7 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let (mut signs, mut won, mut is_begun) = (String::new(), 0, false);
         for e in &m.exercises {
             let state = progress.state(&e.id);
-            signs += &ink.state(state, sign(state));
+            signs += &coloured(state, sign(state)).to_string();
             won += if state == "right" { e.points } else { 0 };
             is_begun |= state != "to do";
         }
@@ -31,13 +32,17 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         let is_open = (is_begun && !is_done) || next == Some(&m.lesson);
         let gap = " ".repeat(9usize.saturating_sub(m.exercises.len()));
         let title = format!("{} {:<38}", m.lesson, cut(&m.title, 38));
-        let title = if is_open { ink.bold(&title) } else { title };
-        let done = ink.state("right", if is_done { "✓" } else { " " });
+        let title = if is_open {
+            style(title).bold()
+        } else {
+            style(title)
+        };
+        let done = coloured("right", if is_done { "✓" } else { " " });
         let won = format!("{won}/{}", m.points());
-        let minutes = ink.faint(&format!("{:>4} min", m.minutes));
+        let minutes = style(format!("{:>4} min", m.minutes)).dim();
         out += &format!("{done} {title} {signs}{gap} {won:>7} points {minutes}\n");
         if is_open {
-            out.extend(m.exercises.iter().map(|e| line(e, progress, ink)));
+            out.extend(m.exercises.iter().map(|e| line(e, progress)));
             out.push('\n');
         }
     }
@@ -45,10 +50,10 @@ pub fn screen(lessons: &[Lesson], progress: &Progress, trouble: Option<&str>, in
         out.push('\n');
     }
     out += &format!("{points} of {of} points in the last runs.\n");
-    out += &up_next(lessons, progress, ink);
-    if let Some(trouble) = trouble {
+    out += &up_next(lessons, progress);
+    if let Some(trouble) = &progress.damaged {
         let text = format!("{trouble}. `cargo course check all` writes it anew; the damaged file is kept.");
-        out += &format!("\n{}\n", ink.yellow(&wrap(&text, WIDTH).join("\n")));
+        out += &format!("\n{}\n", style(wrap(&text, WIDTH).join("\n")).yellow());
     }
     out
 }
@@ -64,29 +69,29 @@ fn sign(state: &str) -> &'static str {
 }
 
 /// The next exercise, and the commands that show it.
-pub fn up_next(lessons: &[Lesson], progress: &Progress, ink: Ink) -> String {
+pub fn up_next(lessons: &[Lesson], progress: &Progress) -> String {
     let Some((_, e)) = lessons::next(lessons, progress) else {
         return "All exercises are right.\n".into();
     };
-    let how = ink.faint("      cargo course next, or cargo course watch");
+    let how = style("      cargo course next, or cargo course watch").dim();
     format!("Next: {} {}\n{how}\n", e.id, e.title)
 }
 
-fn line(e: &Exercise, progress: &Progress, ink: Ink) -> String {
+fn line(e: &Exercise, progress: &Progress) -> String {
     let state = progress.state(&e.id);
-    let state = ink.state(state, &format!("{state:<7}"));
+    let state = coloured(state, state);
     let help = match progress.hints.get(&e.id) {
         _ if progress.given_up.contains(&e.id) => "  solution seen".into(),
         Some(n) => format!("  {n} of {} hints", e.hints.len()),
         None => String::new(),
     };
     let points = format!("{:>2} point{}", e.points, if e.points == 1 { " " } else { "s" });
-    let (id, title, help) = (&e.id, cut(&e.title, 36), ink.faint(&help));
-    format!("     {id:<5}{title:<37}{state} {points}{help}\n")
+    let (id, title, help) = (&e.id, cut(&e.title, 36), style(help).dim());
+    format!("     {id:<5}{title:<37}{state:<7} {points}{help}\n")
 }
 
 /// What an exercise requires, and where to write, check and read.
-pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
+pub fn about(lesson: &Lesson, e: &Exercise) -> String {
     let (id, function) = (&e.id, &e.function);
     let (number, chapter, anchor) = (&lesson.manifest.lesson, &lesson.manifest.chapter, e.anchor());
     let asked = wrap(&promise(lesson.stub(e), function, ""), WIDTH - 4).join("\n  ");
@@ -95,7 +100,7 @@ pub fn about(lesson: &Lesson, e: &Exercise, ink: Ink) -> String {
         "{}\n\n  {asked}\n\n  write  `{function}` in {file}\n  check  cargo test -p lesson{number} {id}\n  \
          watch  cargo course watch   (checks whenever you save)\n  hint   cargo course hint {id}\n  \
          read   book/src/{chapter}#{anchor}\n",
-        ink.bold(&format!("{id} {}", e.title))
+        style(e.name()).bold()
     )
 }
 
@@ -137,10 +142,11 @@ mod tests {
         progress.given_up.insert("5.2".into());
         progress.last = "5.3".into();
         assert_eq!(next(&progress), "5.1");
-        let damaged = ".course/progress.toml is damaged (expected `=`)";
-        let text = screen(&lessons, &progress, Some(damaged), Ink { colour: false });
+        progress.damaged = Some(".course/progress.toml is damaged (expected `=`)".into());
+        let text = screen(&lessons, &progress);
         assert!(text.lines().count() <= 30, "{text}");
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        let mut widths = text.lines().map(console::measure_text_width);
+        assert!(widths.all(|width| width <= WIDTH), "{text}");
         for part in ["5.2  ", "solution seen", "64 of 208 points", "check all"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -33,7 +33,8 @@ pub fn all(root: &Path) -> Result<Vec<Lesson>> {
             let text = fs::read_to_string(root.join(paths::stubs(&manifest.lesson, file)));
             (file.to_owned(), text.unwrap_or_default())
         };
-        let stubs = manifest.files().into_iter().map(stub).collect();
+        let files = manifest.exercises.iter().map(|e| &*e.file);
+        let stubs = files.chain([paths::LIBRARY]).map(stub).collect();
         lessons.push(Lesson { manifest, stubs });
     }
     lessons.sort_by(|a, b| a.manifest.lesson.cmp(&b.manifest.lesson));

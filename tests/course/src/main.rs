@@ -30,10 +30,11 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
+use console::style;
 use grader::{
     Exercise, paths,
     progress::{self, Progress},
-    tell::{Ink, WIDTH, paragraphs, wrap},
+    tell::{WIDTH, heading, paragraphs, wrap},
 };
 use lessons::Lesson;
 
@@ -142,24 +143,20 @@ fn main() -> ExitCode {
 fn run(options: Options) -> Result<ExitCode> {
     let root = paths::root()
         .context("this is not the course's folder, nor a folder in it; change to it and try again")?;
-    let ink = Ink::auto();
     let lessons = lessons::all(&root)?;
     match options.command {
-        None => {
-            let (progress, trouble) = Progress::look();
-            print!("{}", home::screen(&lessons, &progress, trouble.as_deref(), ink));
-        }
+        None => print!("{}", home::screen(&lessons, &Progress::load())),
         Some(Task::Slurm(task)) => slurm::run(&root, &task)?,
         Some(Task::Next) => match lessons::next(&lessons, &Progress::load()) {
-            Some((lesson, exercise)) => print!("{}", home::about(lesson, exercise, ink)),
+            Some((lesson, exercise)) => print!("{}", home::about(lesson, exercise)),
             None => println!("All exercises are right."),
         },
         Some(Task::Check { what }) if check(&root, &lessons, what.as_deref())? => {}
         Some(Task::Check { .. }) => return Ok(ExitCode::FAILURE),
-        Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise, ink)?),
+        Some(Task::Hint { exercise }) => print!("{}", hint(&lessons, &exercise)?),
         Some(Task::Watch { what }) => watch::watch(&root, &lessons, what.as_deref())?,
         Some(Task::Solution { exercise, give_up }) => {
-            let text = solution::solution(&root, &lessons, &exercise, give_up, ink)?;
+            let text = solution::solution(&root, &lessons, &exercise, give_up)?;
             print!("{text}");
         }
         Some(Task::Book { what }) => print!("{}", book::book(&root, &lessons, what.as_deref())?),
@@ -212,20 +209,21 @@ fn check(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<bool> {
     let (lesson, exercise) = lessons::named(lessons, what)?;
     let right = checks(root, lesson, exercise.map(|e| format!("{}::", e.id)))?;
     if right && exercise.is_some() {
-        print!("\n{}", home::up_next(lessons, &Progress::load(), Ink::auto()));
+        print!("\n{}", home::up_next(lessons, &Progress::load()));
     }
     Ok(right)
 }
 
-fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
-    let (_, Exercise { id, title, hints, .. }) = lessons::find(lessons, id)?;
+fn hint(lessons: &[Lesson], id: &str) -> Result<String> {
+    let (_, exercise) = lessons::find(lessons, id)?;
+    let Exercise { id, hints, .. } = exercise;
     let seen = progress::change(|progress| {
         let seen = progress.hints.entry(id.clone()).or_default();
         *seen = (*seen + 1).min(hints.len());
         *seen
     });
     let seen = seen.context("your progress could not be saved")?;
-    let mut out = format!("{}\n", ink.bold(&format!("{id} {title}")));
+    let mut out = heading(&exercise.name());
     for (i, hint) in hints.iter().take(seen).enumerate() {
         out += &format!("\n  hint {} of {}\n", i + 1, hints.len());
         for line in paragraphs(hint, WIDTH - 4) {
@@ -237,6 +235,6 @@ fn hint(lessons: &[Lesson], id: &str, ink: Ink) -> Result<String> {
         true => format!("next hint: cargo course hint {id}"),
         false => format!("This was the last hint. canopy's own code: cargo course solution {id} --give-up"),
     };
-    out.push_str(&ink.faint(&format!("\n  {more}\n")));
+    out.push_str(&style(format!("\n  {more}\n")).dim().to_string());
     Ok(out)
 }

@@ -3,11 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use grader::{
-    paths,
-    source::{Refused, refuse_unsafe},
-    tell::{Ink, wrap},
-};
+use grader::{paths, source::refuse_unsafe, tell::wrap};
 use jiff::Timestamp;
 
 use crate::{
@@ -72,9 +68,9 @@ pub fn pack(root: &Path, out: &Path, lessons: &[&str]) -> Result<()> {
     for (path, text) in &submission.files {
         let code = if path.ends_with(".toml") { "" } else { &**text };
         match refuse_unsafe(path, code) {
-            Err(Refused::Unsafe(why)) => bail!(why),
+            Err(refused) if refused.is_certain => bail!(refused.why),
             // The compiler says what is wrong here.
-            Err(Refused::Unreadable(why)) => warnings.push(why),
+            Err(refused) => warnings.push(refused.why),
             Ok(()) => println!("  {:>7} bytes  {path}", text.len()),
         }
     }
@@ -86,7 +82,7 @@ pub fn pack(root: &Path, out: &Path, lessons: &[&str]) -> Result<()> {
         .iter()
         .flat_map(|warning| wrap(&format!("warning: {warning}"), 80))
     {
-        println!("{}", Ink::auto().yellow(&line));
+        println!("{}", console::style(line).yellow());
     }
     println!("\n{}: {} bytes. Hand in this file.", out.display(), archive.len());
     Ok(())

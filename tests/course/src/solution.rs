@@ -3,16 +3,17 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, bail, ensure};
+use console::style;
 use grader::{
     Exercise, item,
     progress::{self, Progress},
-    tell::Ink,
+    tell::heading,
 };
 
 use crate::lessons::{self, Lesson};
 
 /// Returns the solution of `id` if the student may see it, and records if the student gave up.
-pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: Ink) -> Result<String> {
+pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool) -> Result<String> {
     let (lesson, exercise) = lessons::find(lessons, id)?;
     let progress = Progress::load();
     let right = progress.state(&exercise.id) == "right";
@@ -25,7 +26,7 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
             lesson.manifest.lesson
         );
     }
-    let text = text(root, exercise, ink)?;
+    let text = text(root, exercise)?;
     if !right && give_up {
         progress::change(|p| p.given_up.insert(exercise.id.clone()))
             .context("your progress could not be saved")?;
@@ -34,18 +35,18 @@ pub fn solution(root: &Path, lessons: &[Lesson], id: &str, give_up: bool, ink: I
 }
 
 /// The function with its file and line, then the functions of the same file that it calls; of a kernel, its file.
-fn text(root: &Path, exercise: &Exercise, ink: Ink) -> Result<String> {
+fn text(root: &Path, exercise: &Exercise) -> Result<String> {
     let (file, answer) = (&exercise.solution, &exercise.answer);
     let source = fs::read_to_string(root.join(file)).with_context(|| format!("{file} cannot be read"))?;
     let lines: Vec<&str> = source.lines().collect();
     let whole = file.ends_with(".cu").then_some(0..lines.len());
     let mut parts = Vec::from_iter(whole.or_else(|| item(&source, answer)));
     ensure!(!parts.is_empty(), "`fn {answer}` was not found in {file}");
-    let mut out = ink.bold(&format!("{} {}", exercise.id, exercise.title)) + "\n";
+    let mut out = heading(&exercise.name());
     let mut next = 0;
     while let Some(part) = parts.get(next).cloned() {
         next += 1;
-        out += &ink.faint(&format!("{file}:{}", part.start + 1));
+        out += &style(format!("{file}:{}", part.start + 1)).dim().to_string();
         out += &format!("\n\n{}\n\n", lines[part.clone()].join("\n"));
         // A word before a parenthesis may be the name of a function.
         let ends = lines[part].iter().flat_map(|line| line.split('(').rev().skip(1));
@@ -71,7 +72,7 @@ mod tests {
         let root = paths::root().unwrap();
         let lessons = lessons::all(&root).unwrap();
         for (_, exercise) in lessons::exercises(&lessons) {
-            let text = text(&root, exercise, Ink { colour: false }).unwrap();
+            let text = text(&root, exercise).unwrap();
             let is_found = |word: &str| text.contains(&format!("{word} {}", exercise.answer));
             assert!(is_found("fn") || is_found("void"), "{text}");
             assert!(text.ends_with("\n}\n"), "{text}");

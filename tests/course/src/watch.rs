@@ -20,7 +20,7 @@ use crossterm::{
     execute,
     terminal::{Clear, ClearType, disable_raw_mode, enable_raw_mode},
 };
-use grader::{Exercise, paths, progress::Progress, tell::Ink};
+use grader::{Exercise, paths, progress::Progress};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
 use crate::{
@@ -61,14 +61,14 @@ pub fn watch(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<()> 
         let check = check.args(["check", &exercise.id]).stdin(Stdio::null());
         check.status().context("the check could not be started")?;
         if Progress::load().state(&exercise.id) == "to do" {
-            print!("\n{}\n", home::about(lesson, exercise, Ink::auto()));
+            print!("\n{}\n", home::about(lesson, exercise));
         } else {
             println!("\nwatching {file}");
         }
         loop {
             match key(&saves)? {
                 // A hint is printed below the verdict; everything else begins anew.
-                'h' => print!("\n{}", crate::hint(lessons, &exercise.id, Ink::auto())?),
+                'h' => print!("\n{}", crate::hint(lessons, &exercise.id)?),
                 'n' => {
                     (lesson, exercise) = following(lessons, exercise);
                     break;
@@ -125,7 +125,7 @@ fn key(saves: &Receiver<()>) -> Result<char> {
     let running = ENDING.lock();
     enable_raw_mode()?;
     drop(running);
-    print!("{}", Ink::auto().faint(keys));
+    print!("{}", console::style(keys).dim());
     let key = stdout().flush().map_err(Into::into).and_then(|()| wait(saves));
     disable_raw_mode()?;
     key

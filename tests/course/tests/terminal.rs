@@ -29,7 +29,7 @@ const STUB: &str = "extern \"C\" __global__ void halve() {\n}\n";
 
 const LESSON: &str = "lesson = '01'\ntitle = 'A lesson'\nminutes = 1\nchapter = 'c.md'\nexercise = [\n\
     {id = '1.1', title = 'Double it', points = 1, function = 'double', solution = 's', answer = 'a', hints = ['a', 'b', 'c']},\n\
-    {id = '1.2', title = 'Halve it', points = 1, file = 'halve.cu', function = 'halve', solution = 's', answer = 'a', hints = []},\n]\n";
+    {id = '1.2', title = 'Halve it', points = 1, file = 'halve.cu', function = 'halve', solution = 's', answer = 'a', hints = ['a', 'b', 'c']},\n]\n";
 
 /// A course with two exercises and no Cargo.toml, so that their checks end at once with an error of cargo.
 fn course() -> tempfile::TempDir {

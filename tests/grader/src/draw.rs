@@ -45,8 +45,7 @@ pub fn draw() -> Draw {
 
 /// `CANOPY_SEED` if it is set, or else a new seed.
 pub fn seed() -> u64 {
-    let given = std::env::var("CANOPY_SEED")
-        .ok()
-        .and_then(|s| s.trim().parse().ok());
+    let given = std::env::var("CANOPY_SEED").ok();
+    let given = given.and_then(|seed| seed.trim().parse().ok());
     given.unwrap_or_else(|| fastrand::u64(1..1_000_000))
 }

@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use console::style;
 use libtest_mimic::Arguments;
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ use crate::{
     seed, solution_call,
     source::student_sources,
     state::{left, so_far, worst},
-    tell::{Ink, WIDTH, paragraph, wrap},
+    tell::{WIDTH, coloured, paragraph, wrap},
 };
 
 /// Grades `student` by the checks of `lesson`. `contract!` calls it for the `main` of a lesson's `grade.rs`.
@@ -71,7 +72,6 @@ fn graded<C: Copy + Send + Sync>(lesson: &'static Lesson<C>, student: C) -> Resu
         return Ok(true);
     }
     let mut grading = Grading::new(lesson, student, seed())?;
-    grading.ink = Ink::auto();
     if let Some(root) = paths::root() {
         (grading.sources, grading.refused) = student_sources(&root, &grading.manifest.lesson)?;
     }
@@ -124,7 +124,6 @@ pub(crate) struct Grading<C: 'static> {
     manifest: Manifest,
     student: C,
     seed: u64,
-    ink: Ink,
     /// The student's files, in which calls of canopy's own functions are looked for.
     sources: Vec<String>,
     /// Why a kernel may not run, by its file.
@@ -132,14 +131,13 @@ pub(crate) struct Grading<C: 'static> {
 }
 
 impl<C: Copy + Send + Sync> Grading<C> {
-    /// Without colour and remarks.
+    /// Without remarks.
     pub(crate) fn new(lesson: &'static Lesson<C>, student: C, seed: u64) -> Result<Self> {
         Ok(Self {
             lesson,
             manifest: lesson.manifest()?,
             student,
             seed,
-            ink: Ink { colour: false },
             sources: Vec::new(),
             refused: HashMap::new(),
         })
@@ -180,9 +178,9 @@ impl<C: Copy + Send + Sync> Grading<C> {
         if let Outcome::ToDo(called) = outcome {
             let called = called.as_deref().and_then(|id| self.manifest.exercise(id));
             let Exercise { function, file, .. } = called.unwrap_or(exercise);
-            let head = self.ink.bold(&format!("{} {}", exercise.id, exercise.title));
+            let head = style(exercise.name()).bold();
             let file = paths::exercises(&self.manifest.lesson, file);
-            let state = self.ink.state("to do", "to do");
+            let state = coloured("to do", "to do");
             return format!("{head}: {state}. Write `{function}` in {file}");
         }
         let (stubs, function) = (self.lesson.text(exercise).stubs, exercise.looked_at(check.name));
@@ -193,23 +191,23 @@ impl<C: Copy + Send + Sync> Grading<C> {
             self.lesson.outcome(check, answer, self.seed)
         });
         let (chapter, sentence) = (&self.manifest.chapter, check.sentence());
-        report(self.ink, exercise, chapter, &sentence, &asked, outcome, cause)
+        report(exercise, chapter, &sentence, &asked, outcome, cause)
     }
 
     fn text(&self, ran: &[Ran<C>]) -> String {
-        let (ink, lesson) = (self.ink, &self.manifest.lesson);
+        let lesson = &self.manifest.lesson;
         let head = format!("Lesson {lesson} · {}", self.manifest.title);
         let seed = format!("seed {}", self.seed);
         let gap = " ".repeat(WIDTH.saturating_sub(head.chars().count() + seed.len()));
-        let mut out = format!("\n{}{gap}{}\n\n", ink.bold(&head), ink.faint(&seed));
+        let mut out = format!("\n{}{gap}{}\n\n", style(&head).bold(), style(&seed).dim());
         let (mut details, mut next) = (String::new(), None);
         let (mut right, mut points) = (0, 0);
         for (exercise, outcomes) in ran {
             let state = worst(outcomes.iter().map(|(_, outcome)| outcome.word()));
-            let painted = ink.state(state, &format!("{state:<8}"));
             let passed = outcomes.iter().filter(|(_, o)| o.word() == "right").count();
             let (Exercise { id, title, .. }, all) = (exercise, outcomes.len());
-            out += &format!("  {id:<5}{title:<40}{painted}  {passed} of {all} checks\n");
+            let shown = coloured(state, state);
+            out += &format!("  {id:<5}{title:<40}{shown:<8}  {passed} of {all} checks\n");
             details += &self.details(exercise, outcomes);
             match state {
                 "right" => (right, points) = (right + 1, points + exercise.points),

@@ -1,9 +1,6 @@
 //! `lesson.toml`: the description of a lesson.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
-};
+use std::{collections::BTreeMap, ops::Range};
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
@@ -50,7 +47,7 @@ pub struct Exercise {
     /// The answer's function there.
     pub answer: String,
     /// Three: a question, a pointer, and nearly the code.
-    pub hints: Vec<String>,
+    pub hints: [String; 3],
 }
 
 fn library() -> String {
@@ -71,12 +68,6 @@ impl Manifest {
         self.exercises.iter().find(|e| e.id == id)
     }
 
-    /// The files in which the exercises are written.
-    pub fn files(&self) -> BTreeSet<&str> {
-        let files = self.exercises.iter().map(|e| &*e.file);
-        files.chain([LIBRARY]).collect()
-    }
-
     /// All points of the lesson.
     pub fn points(&self) -> u32 {
         self.exercises.iter().map(|e| e.points).sum()
@@ -84,6 +75,11 @@ impl Manifest {
 }
 
 impl Exercise {
+    /// Its id and title, as pages and reports have it.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.id, self.title)
+    }
+
     /// The function that the check `name` tests.
     pub fn looked_at(&self, name: &str) -> &str {
         self.looks_at.get(name).unwrap_or(&self.function)

@@ -21,6 +21,9 @@ pub struct Progress {
     pub hints: BTreeMap<String, usize>,
     /// The exercise that was checked last.
     pub last: String,
+    /// Why the file could not be read, if it could not.
+    #[serde(skip)]
+    pub damaged: Option<String>,
     /// For each exercise, the last result of each check: `right`, `wrong`, `to do`, `not run`.
     pub checks: BTreeMap<String, BTreeMap<String, String>>,
 }
@@ -30,15 +33,10 @@ const FILE: &str = ".course/progress.toml";
 impl Progress {
     /// Loads the progress: none if there is no file, or if it is damaged.
     pub fn load() -> Self {
-        Self::look().0
-    }
-
-    /// Loads the progress, and why the file could not be read, if it could not.
-    pub fn look() -> (Self, Option<String>) {
-        match Self::read(&path()) {
-            Ok(progress) => (progress, None),
-            Err(why) => (Self::default(), Some(why)),
-        }
+        Self::read(&path()).unwrap_or_else(|why| Self {
+            damaged: Some(why),
+            ..Self::default()
+        })
     }
 
     fn read(path: &Path) -> Result<Self, String> {
@@ -125,15 +123,13 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_kept_beside_the_new_one() {
-        let folder = std::env::temp_dir().join(format!("course-damaged-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("progress.toml");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("progress.toml");
         fs::write(&file, "[hints]\n\"1.2\" = ").unwrap();
         assert!(Progress::read(&file).unwrap_err().contains("is damaged"));
         change_at(&file, |p| p.given_up.insert("1.2".into())).unwrap();
         assert!(Progress::read(&file).unwrap().given_up.contains("1.2"));
-        let kept = fs::read_to_string(folder.join("progress.damaged.toml"));
+        let kept = fs::read_to_string(folder.path().join("progress.damaged.toml"));
         assert_eq!(kept.unwrap(), "[hints]\n\"1.2\" = ");
-        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -1,14 +1,15 @@
 //! The report on one check that did not pass: about ten lines.
 
+use console::style;
+
 use crate::{
     DEADLINE, Exercise, Outcome, Wrong,
     cause::Cause,
-    tell::{Ink, WIDTH, labelled, wrap},
+    tell::{WIDTH, coloured, heading, labelled, wrap},
 };
 
 /// The text: the check as a sentence, the sentence of the exercise that is `asked`, the outcome, and its cause.
 pub(crate) fn report(
-    ink: Ink,
     exercise: &Exercise,
     chapter: &str,
     check: &str,
@@ -23,10 +24,9 @@ pub(crate) fn report(
         Outcome::Stuck(wrong) => (&*stuck, &**wrong),
         _ => ("not run", &Wrong::default()),
     };
-    let (id, title) = (&exercise.id, &exercise.title);
-    let mut out = ink.bold(&format!("{id} {title}")) + "\n";
+    let mut out = heading(&exercise.name());
     for line in wrap(&format!("{word}: {check}"), WIDTH - 2) {
-        out += &format!("  {}\n", ink.state("wrong", &line));
+        out += &format!("  {}\n", coloured("wrong", line));
     }
     let (input, at) = (&*wrong.input, wrong.at.as_deref().unwrap_or_default());
     let mut parts = vec![("asked", asked), ("given", input), ("compared", &wrong.what)];
@@ -38,20 +38,16 @@ pub(crate) fn report(
         Outcome::Stuck(_) => parts.push(("or", "The machine is busy: then check this exercise alone again.")),
         _ => {}
     }
-    let hint = format!("cargo course hint {id}");
+    let hint = format!("cargo course hint {}", exercise.id);
     let read = format!("book/src/{chapter}#{}", exercise.anchor());
-    let likely = cause.map(|cause| (if cause.likely { "likely" } else { "perhaps" }, cause.text));
-    parts.extend(likely.into_iter().chain([("hint", &*hint), ("read", &*read)]));
+    let likely = cause.map_or("", |cause| if cause.likely { "likely" } else { "perhaps" });
+    let why = cause.map_or_else(String::new, |cause| style(cause.text).yellow().to_string());
+    parts.extend([(likely, &*why), ("hint", &hint), ("read", &read)]);
     for (label, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
         let mut lines = wrap(text, WIDTH - 15);
-        match label {
-            "likely" | "perhaps" => lines.iter_mut().for_each(|line| *line = ink.yellow(line)),
-            "asked" => {}
-            _ if lines.len() > 4 => {
-                lines.truncate(4);
-                lines[3].push_str(" …");
-            }
-            _ => {}
+        if lines.len() > 4 && !["asked", likely].contains(&label) {
+            lines.truncate(4);
+            lines[3].push_str(" …");
         }
         out += &labelled(label.trim_end(), &lines);
     }
@@ -71,13 +67,13 @@ mod tests {
         let wrong = crate::given(&long).close(&long, got, expected);
         let mut wrong = wrong.expect_err("they differ");
         wrong.at = Some(long.clone());
-        let (exercise, ink) = (Exercise::default(), Ink { colour: false });
+        let exercise = Exercise::default();
         let (likely, text) = (true, &*long.clone().leak());
         for outcome in [Outcome::Wrong(wrong), Outcome::NotRun(long.clone())] {
             let cause = Some(Cause { likely, text });
-            let text = report(ink, &exercise, "01.md", &long, &long, &outcome, cause);
-            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-            assert!(!text.contains('\x1b'));
+            let text = report(&exercise, "01.md", &long, &long, &outcome, cause);
+            let mut widths = text.lines().map(console::measure_text_width);
+            assert!(widths.all(|width| width <= WIDTH), "{text}");
         }
     }
 }

@@ -84,11 +84,14 @@ pub(crate) fn now<T>(with: impl FnOnce(&mut Running) -> T) -> Option<T> {
 fn hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-            let cores = thread::available_parallelism().map_or(1, usize::from);
-            // Without it candle 0.11 counts the cores in each matrix product, by reading /proc/cpuinfo.
-            // SAFETY: no check runs yet, and the other threads of this process read the environment through std alone.
-            unsafe { std::env::set_var("RAYON_NUM_THREADS", cores.to_string()) };
+        let cores = thread::available_parallelism().map_or(1, usize::from).to_string();
+        // Without the first, candle 0.11 counts the cores in each matrix product, by reading /proc/cpuinfo. Without the second,
+        // its errors and those of anyhow have a backtrace if RUST_BACKTRACE is set.
+        for (name, value) in [("RAYON_NUM_THREADS", &*cores), ("RUST_LIB_BACKTRACE", "0")] {
+            if std::env::var_os(name).is_none() {
+                // SAFETY: no check runs yet, and the other threads of this process read the environment through std alone.
+                unsafe { std::env::set_var(name, value) };
+            }
         }
         let usual = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -110,11 +113,9 @@ fn location(info: &PanicHookInfo) -> String {
     of_student.unwrap_or(at)
 }
 
-/// The text of an error in one line, without the backtrace that candle and anyhow append if `RUST_BACKTRACE` is set.
+/// The text of an error in one line.
 pub(crate) fn in_one_line(text: &str) -> String {
-    let begins = |line: &&str| line.trim_start().starts_with("0: ") || line.starts_with("Stack backtrace:");
-    let lines: Vec<&str> = text.lines().take_while(|line| !begins(line)).collect();
-    lines.join(" ").trim_end().to_owned()
+    text.trim_end().replace('\n', " ")
 }
 
 /// Whether a text has the message of a stub's `todo!`, and the exercise that it names: "9.3" in "not yet implemented: 9.3: …".

@@ -29,9 +29,8 @@ pub fn solution_call(sources: &[impl AsRef<str>], exercise: &Exercise) -> Option
         let mut canopys = import.iter().skip_while(|token| !is_canopy(token));
         canopys.any(|(token, _)| token == answer) || code.array_windows().any(is_call)
     };
-    let mut statements = files
-        .iter()
-        .flat_map(|tokens| tokens.split(|(token, _)| token == ";"));
+    let is_end = |(token, _): &(String, usize)| token == ";";
+    let mut statements = files.iter().flat_map(|tokens| tokens.split(is_end));
     statements.any(is_in).then(|| {
         format!("{id} calls the solution, canopy's own `{answer}`; the exercise requires your own code.")
     })

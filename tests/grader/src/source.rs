@@ -27,31 +27,22 @@ pub(crate) fn student_sources(root: &Path, lesson: &str) -> Result<(Vec<String>,
         let bytes = fs::read(path).with_context(|| name.clone())?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Err(why) = refuse_unsafe(&name, &text) {
-            ensure!(name.ends_with(".cu"), "{}", why.message());
+            ensure!(name.ends_with(".cu"), "{}", why.why);
             let file = entry.file_name().to_string_lossy().into_owned();
-            refused.insert(file, why.message().to_owned());
+            refused.insert(file, why.why);
         }
         texts.push(text);
     }
     Ok((texts, refused))
 }
 
-/// Why the file `name` of an exercise is refused.
+/// Why a file of an exercise is refused.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Refused {
-    /// It has the token `unsafe`, or a kernel has what it may not have. The message is for the student.
-    Unsafe(String),
-    /// It cannot be searched. If it compiles nevertheless, this message is for the student; else, the compiler's.
-    Unreadable(String),
-}
-
-impl Refused {
+pub struct Refused {
     /// The message for the student.
-    pub fn message(&self) -> &str {
-        match self {
-            Self::Unsafe(text) | Self::Unreadable(text) => text,
-        }
-    }
+    pub why: String,
+    /// Whether it has what is not allowed. Else it cannot be searched: if it does not compile, the compiler's message says more.
+    pub is_certain: bool,
 }
 
 /// Whether an exercise may contain this source: not if it has the token `unsafe`. The lint `unsafe_code` is not enough:
@@ -60,17 +51,23 @@ impl Refused {
 /// # Errors
 /// Returns why the file is refused.
 pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
+    let not_allowed = |why| {
+        let is_certain = true;
+        Err(Refused { why, is_certain })
+    };
     if name.ends_with(".cu") {
         return kernel::refused(source).map_or(Ok(()), |(line, what)| {
-            Err(Refused::Unsafe(format!(
+            not_allowed(format!(
                 "{name}, line {line}: `{what}` is not allowed in a kernel, because it could leave the emulated grid. \
                  Remove it. Allowed are comments, #define, #if and #pragma unroll, and of `extern` only \
                  `extern \"C\" __global__` before a kernel with its body, and `extern __shared__`."
-            )))
+            ))
         });
     }
-    let unreadable =
-        |why: String| Refused::Unreadable(format!("{name} cannot be searched for `unsafe`: {why}"));
+    let unreadable = |why: String| Refused {
+        why: format!("{name} cannot be searched for `unsafe`: {why}"),
+        is_certain: false,
+    };
     // The compiler skips such a first line, which here could begin a string and so hide the rest.
     let text = source.trim_start_matches('\u{feff}');
     if text.starts_with("#!") && !text.starts_with("#![") {
@@ -79,10 +76,10 @@ pub fn refuse_unsafe(name: &str, source: &str) -> Result<(), Refused> {
     let tokens = tokens(source).map_err(|e| unreadable(format!("line {}: {e}", e.span().start().line)))?;
     match tokens.iter().find(|(token, _)| token == "unsafe") {
         None => Ok(()),
-        Some((_, line)) => Err(Refused::Unsafe(format!(
+        Some((_, line)) => not_allowed(format!(
             "{name}, line {line}: `unsafe` is not allowed in an exercise, in an attribute neither, because such code could \
              change its own verdicts. Remove it."
-        ))),
+        )),
     }
 }
 
@@ -110,19 +107,18 @@ mod tests {
 
     #[test]
     fn a_student_learns_of_it_before_the_checks_run() {
-        let root = std::env::temp_dir().join(format!("grader-sources-{}", std::process::id()));
-        let source = root.join("exercises/lesson01/src");
+        let root = tempfile::tempdir().unwrap();
+        let source = root.path().join("exercises/lesson01/src");
         fs::create_dir_all(source.join("more")).unwrap();
         fs::write(source.join("lib.rs"), "mod more;").unwrap();
         let second = source.join("more/mod.rs");
         fs::write(&second, "// unsafe").unwrap();
         fs::write(source.join("map.cu"), "asm").unwrap();
-        let (texts, refused) = student_sources(&root, "01").unwrap();
+        let (texts, refused) = student_sources(root.path(), "01").unwrap();
         assert_eq!(texts, ["mod more;", "asm", "// unsafe"]);
         assert!(refused["map.cu"].contains("src/map.cu, line 1: `asm` is not allowed"));
         fs::write(&second, "\ntrait T { #[unsafe(no_mangle)] fn f() {} }").unwrap();
-        let error = student_sources(&root, "01").unwrap_err().to_string();
-        let _ = fs::remove_dir_all(&root);
+        let error = student_sources(root.path(), "01").unwrap_err().to_string();
         let place = "exercises/lesson01/src/more/mod.rs, line 2: `unsafe` is not allowed";
         assert!(error.contains(place), "{error}");
     }
@@ -140,13 +136,13 @@ mod tests {
         ];
         for source in refused {
             let why = refuse_unsafe("src/lib.rs", &format!("\n{source}")).unwrap_err();
-            assert!(matches!(why, Refused::Unsafe(_)), "{source}: {why:?}");
-            assert!(why.message().starts_with("src/lib.rs, line 2: `unsafe` is not"));
+            assert!(why.is_certain, "{source}: {why:?}");
+            assert!(why.why.starts_with("src/lib.rs, line 2: `unsafe` is not"));
         }
         let begin = "\u{feff}#! \"\nunsafe fn f() {} // \"";
         for source in [begin, &begin[3..], "#!/**/[allow(unused)]", "fn f( {", "\""] {
             let why = refuse_unsafe("src/lib.rs", source).unwrap_err();
-            assert!(matches!(why, Refused::Unreadable(_)), "{source}: {why:?}");
+            assert!(!why.is_certain, "{source}: {why:?}");
         }
         // The word in comments, strings and names.
         let allowed = "//! unsafe\nfn f() { /* unsafe */ g(\"unsafe\", r#\"\"unsafe\"#) } // unsafe";

@@ -1,82 +1,36 @@
-//! The reports that a student reads: within 80 columns, in colour if the terminal supports it.
+//! The reports that a student reads: within 80 columns, in colour if the terminal supports it and `NO_COLOR` is not set.
 
-use std::io::IsTerminal;
+use std::borrow::Cow;
 
-/// Text with or without colour.
-#[derive(Clone, Copy)]
-pub struct Ink {
-    /// Whether to colour.
-    pub colour: bool,
-}
+use console::{Style, StyledObject, style};
+use textwrap::{Options, WordSplitter};
 
 /// The width of a report in columns.
 pub const WIDTH: usize = 80;
 
-impl Ink {
-    /// Colour if standard output is a terminal and `NO_COLOR` is not set.
-    pub fn auto() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Self {
-            colour: wanted && std::io::stdout().is_terminal(),
-        }
-    }
-
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.colour {
-            format!("\x1b[{code}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    /// In the colour of the state of a check or an exercise.
-    pub fn state(self, state: &str, text: &str) -> String {
-        let code = match state {
-            "right" => "32",
-            "to do" => "34",
-            "not run" => "33",
-            _ => "31",
-        };
-        self.paint(code, text)
-    }
-
-    /// A warning, or a likely cause.
-    pub fn yellow(self, text: &str) -> String {
-        self.paint("33", text)
-    }
-
-    /// A heading.
-    pub fn bold(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    /// Less important.
-    pub fn faint(self, text: &str) -> String {
-        self.paint("2", text)
-    }
+/// `text` in the colour of the state of a check or an exercise.
+pub fn coloured<T>(state: &str, text: T) -> StyledObject<T> {
+    let style = Style::new();
+    let style = match state {
+        "right" => style.green(),
+        "to do" => style.blue(),
+        "not run" => style.yellow(),
+        _ => style.red(),
+    };
+    style.apply_to(text)
 }
 
-/// `text` in lines of at most `width` columns, broken between words; a longer word is broken within. A line that fits stays as
-/// it is.
+/// A heading in a line of its own.
+pub fn heading(text: &str) -> String {
+    format!("{}\n", style(text).bold())
+}
+
+/// `text` in lines of at most `width` columns, broken between words; a longer word is broken within.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
-    if text.chars().count() <= width && !text.contains('\n') {
-        return vec![text.to_owned()];
-    }
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
-        let letters: Vec<char> = word.chars().collect();
-        for part in letters.chunks(width) {
-            if !line.is_empty() && line.chars().count() + 1 + part.len() > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.extend(part);
-        }
-    }
-    lines.push(line);
-    lines
+    let options = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+    let text = text.replace('\n', " ");
+    let lines = textwrap::wrap(&text, options).into_iter();
+    lines.map(Cow::into_owned).collect()
 }
 
 /// Paragraphs of Markdown in lines of at most `width` columns: prose is wrapped, code (indented by four spaces) is not.

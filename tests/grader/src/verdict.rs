@@ -225,13 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_reported_without_its_backtrace() {
-        let error = "Err: shape mismatch\n   0: f\n   1: g";
-        let line = lines(given("x").require("result", false, error));
-        assert_eq!(line, "got       Err: shape mismatch");
-    }
-
-    #[test]
     fn shapes_and_dtypes_are_compared_before_numbers() {
         let list = Values::tensor(vec![1.0], &[1], "f32");
         let shapes = "expected  one number of f32\ngot       shape [1] of f32";

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use grader::{
     paths::{self, LIBRARY},
-    source::{Refused, refuse_unsafe},
+    source::refuse_unsafe,
 };
 use serde_json::Value;
 use toml::Table;
@@ -91,8 +91,8 @@ impl Compiler {
         // Before the compiler's message, because this one says what to do.
         let mut sources = files.iter().filter(|(path, _)| !path.ends_with(".toml"));
         let refused = sources.find_map(|(path, text)| refuse_unsafe(&format!("src/{path}"), text).err());
-        if let Some(Refused::Unsafe(why)) = refused {
-            return Ok(Err(why));
+        if let Some(refused) = refused.clone().filter(|refused| refused.is_certain) {
+            return Ok(Err(refused.why));
         }
         let lesson = self.lessons.get(number).context("the lesson was not built")?;
         // Only the grader writes there, so that what is compiled is what was read.
@@ -150,7 +150,7 @@ impl Compiler {
             }
         }
         Ok(match refused {
-            Some(refused) => Err(refused.message().to_owned()),
+            Some(refused) => Err(refused.why),
             None => Ok(built.join("grade")),
         })
     }

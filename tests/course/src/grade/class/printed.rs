@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use grader::{
     grades::Grade,
-    tell::{Ink, wrap},
+    tell::{heading, wrap},
 };
 
 use crate::marks::{clean, mark, status, why};
 
 pub fn text(grades: &[Grade]) -> String {
-    let mut out = Ink::auto().bold(&format!("{:<40}{:>10}   state", "student", "points")) + "\n";
+    let mut out = heading(&format!("{:<40}{:>10}   state", "student", "points"));
     let mut remarks = BTreeSet::new();
     for grade in grades {
         let points = mark(grade).map(|_| format!("{} of {}", grade.points(), grade.of()));
