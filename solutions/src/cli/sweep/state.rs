@@ -92,7 +92,9 @@ impl State {
         let members: Vec<Member> = self.values.iter().enumerate().map(member).collect();
         // The draws of the trials have the numbers from 0 up.
         let mut random = Philox::new(sweep.seed, u64::MAX - generation);
-        let heirs = exploit_and_explore(&members, &sweep.parameters, 1.0 / sweep.eta as f64, &mut random);
+        // With the next number, the product of the share and the number of members is not rounded below a whole number.
+        let share = (1.0 / sweep.eta as f64).next_up();
+        let heirs = exploit_and_explore(&members, &sweep.parameters, share, &mut random);
         self.parents = (0..members.len()).collect();
         for (trial, heir) in heirs.into_iter().enumerate() {
             // If nearly all diverged, there is nothing to copy.
