@@ -1,4 +1,5 @@
-//! `cargo course certificate`: a page which states that a student won all points of some lessons. ssh-keygen signs it.
+//! `cargo course certificate`: a page which states that a student took part in some lessons, or won all their points. ssh-keygen
+//! signs it.
 
 use std::path::PathBuf;
 
@@ -28,6 +29,9 @@ pub struct Options {
     /// Lessons to certify, such as `01,02`
     #[arg(long, value_name = "NN,…", value_delimiter = ',', required = true)]
     lessons: Vec<String>,
+    /// Certify that the student took part, with the points won, instead of all points
+    #[arg(long)]
+    participation: bool,
     /// Also state the place and the score in a race: the board.json of `cargo course capstone score`
     #[arg(long, value_name = "FILE")]
     capstone: Option<PathBuf>,
@@ -54,7 +58,7 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
     let name = options.name.as_ref().unwrap_or(&grade.origin.student.name);
     let board = options.capstone.as_deref().map(Board::load).transpose()?;
     let race = board.map(|board| board.line(&grade.submission)).transpose()?;
-    let page = page(name.trim(), &chosen, &grade, race)?;
+    let page = page(name.trim(), &chosen, &grade, race, options.participation)?;
     let path = options.out.join("certificate.html");
     put(&path, page)?;
     let path = path.display();
@@ -65,13 +69,19 @@ pub fn run(lessons: &[Lesson], options: &Options) -> Result<()> {
 
 /// The page, which prints on one sheet of A4, landscape. The points of an exercise must be the same in the course and in
 /// the grade.
-fn page(name: &str, chosen: &[&Manifest], grade: &Grade, race: Option<String>) -> Result<String> {
+fn page(
+    name: &str,
+    chosen: &[&Manifest],
+    grade: &Grade,
+    race: Option<String>,
+    took_part: bool,
+) -> Result<String> {
     ensure!(grade.status == Status::Graded, "the submission was not graded");
     let mut missing = String::new();
     for e in chosen.iter().flat_map(|m| &m.exercises) {
         let own = grade.exercises().find(|own| own.id == e.id);
         let (points, of) = own.map_or((0, e.points), |own| (own.points, own.of));
-        if [points, of] != [e.points; 2] {
+        if of != e.points || (points < of && !took_part) {
             missing += &format!("\n  {} {}: {points} of {of} points", e.id, e.title);
         }
         if of != e.points {
@@ -80,7 +90,7 @@ fn page(name: &str, chosen: &[&Manifest], grade: &Grade, race: Option<String>) -
     }
     ensure!(
         missing.is_empty(),
-        "there is no certificate without all points:{missing}"
+        "points are missing; --participation certifies without them:{missing}"
     );
     ensure!(
         !name.is_empty(),
@@ -92,11 +102,15 @@ fn page(name: &str, chosen: &[&Manifest], grade: &Grade, race: Option<String>) -
         "a name on a certificate must have at most 200 characters, all printable, unlike {}",
         clean::cut(name, 200)
     );
-    let lesson = |m: &&Manifest| context! { number => &*m.lesson, title => &*m.title, points => m.points() };
+    let lesson = |m: &&Manifest| {
+        let own = grade.exercises().filter(|own| m.exercise(&own.id).is_some());
+        let won: u32 = own.map(|own| own.points).sum();
+        context! { number => &*m.lesson, title => &*m.title, points => m.points(), won }
+    };
     let lessons: Vec<Value> = chosen.iter().map(lesson).collect();
     let date = jiff::Timestamp::now().strftime("%F").to_string();
     let (course, submission) = (Serde(&grade.course), &grade.digest);
-    let page = context! { name, date, course, submission, lessons, race };
+    let page = context! { name, date, course, submission, lessons, race, took_part };
     render(include_str!("certificate.html"), page)
 }
 
@@ -122,11 +136,21 @@ mod tests {
             (&anna, 3, "", "--name"),
             (&anna, 3, "Anna\u{202e}", "all printable, unlike Anna\\u{202e}"),
         ] {
-            let error = page(name, &[&lesson(points)], grade, None).unwrap_err();
+            let error = page(name, &[&lesson(points)], grade, None, false).unwrap_err();
             let error = error.to_string();
             assert!(error.contains(expected), "{error}");
         }
-        let page = page("<b>\"x\" & 'y'", &[&lesson(3)], &anna, Some("place 1".into())).unwrap();
+        assert!(page("Ben", &[&lesson(4)], &ben, None, true).is_err());
+        let participation = page("Ben", &[&lesson(3)], &ben, None, true).unwrap();
+        assert!(participation.contains("took part in") && participation.contains("0 of 3 points"));
+        let page = page(
+            "<b>\"x\" & 'y'",
+            &[&lesson(3)],
+            &anna,
+            Some("place 1".into()),
+            false,
+        )
+        .unwrap();
         for part in ["&lt;b&gt;", "all 3 points", "Lesson 01: A lesson", "place 1"] {
             assert!(page.contains(part) && !page.contains("<b>"), "{part}: {page}");
         }

@@ -101,7 +101,7 @@ impl Sandbox {
                 than root";
             bail!("no untrusted program can be run here: {why}\n{advice}");
         }
-        let left = "left to the container, as --inside-container says";
+        let left = "left to the container, by --inside-container";
         let isolated =
             ["files", "network", "processes", "seccomp"].map(|name| (name, inside_container, left));
         let is_shared = inside_container && !own_user;
