@@ -76,4 +76,5 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.2" bias_relu;
     15 "The bias is missing.";
     16 "The smaller of value and 0 is taken; ReLU takes the greater.";
     17 "y is added to itself, but it has no value yet: write with =.";
+    18 "The bias is selected by threadIdx.x, which is the column only in the first block along x.";
 };

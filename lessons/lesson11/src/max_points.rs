@@ -58,7 +58,12 @@ pub const CHECKS: &[Check<Lesson11>] = rows! { "11.4";
         };
         accepts_negative_values: "the maximum of each channel",
             "The search begins below all values: with −INFINITY, or with the first point." =>
-            |d| vec![drawn(d, &[9, 20], 32, [-9.0, -1.0]), drawn(d, &[17, 8], 32, [-5.0, 5.0])];
+            |d| {
+            let mut infinite = drawn(d, &[12, 9], 32, [-9.0, -1.0]);
+            // All values of a channel.
+            infinite.1.iter_mut().step_by(32).for_each(|x| *x = f32::NEG_INFINITY);
+            vec![drawn(d, &[9, 20], 32, [-9.0, -1.0]), drawn(d, &[17, 8], 32, [-5.0, 5.0]), infinite]
+        };
         accepts_small_clouds: "at least one",
             "A cloud may have fewer points than there are threads: those without a point must not win." =>
             |d| vec![drawn(d, &[1, 3, 7, 2], 32, [-9.0, -1.0])];
@@ -113,4 +118,5 @@ pub const MISTAKES: &[Mistake<Lesson11>] = mistakes! { "11.4" max_points;
     19 "Of several NaNs in different threads, the first thread's counts: NaN == NaN is false.";
     20 "Of equal values in different threads, the last thread's counts: compare the rows.";
     21 "The result is stored with one row for each channel: y is [clouds, n].";
+    22 "If all values are −∞, none is above the first maximum: begin with a row of the cloud, not with −1.";
 };

@@ -73,10 +73,12 @@ const COMMON: [&str; 5] = [
     "-fno-exceptions",
     "-fno-rtti",
 ];
-/// A kernel is instrumented: every access, and what a GPU would not do. Sums are not contracted to fused multiply-adds, and
+/// A kernel is instrumented: every access, where the source has it (a read before a guard is not moved behind it), and what a GPU
+/// would not do. Sums are not contracted to fused multiply-adds, and
 /// signed integers wrap, as on a GPU.
-const KERNEL: [&str; 11] = [
+const KERNEL: [&str; 12] = [
     "-O1",
+    "-fno-tree-sink",
     "-g",
     "-gz=none",
     "-w",
