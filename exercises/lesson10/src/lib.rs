@@ -73,12 +73,16 @@ pub fn activations_held(order: &[Action]) -> usize {
     todo!("10.5: count up, count down, remember the greatest")
 }
 
-/// Returns the first of these candidates that fits, or else the first with the fewest bytes. `Choice` says how its
-/// other fields follow.
+/// Returns what a rank keeps if the model is split in this way. `Choice` says how its other fields follow.
+pub fn candidate(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
+    todo!("10.6: parts, data, share, bytes")
+}
+
+/// Returns the first of these candidates that fits, or else the first with the fewest bytes.
 ///
 /// - Data parallelism with `Zero0`, `Zero1`, `Zero2` and, if there is one node or `between >= inside`, `Zero3`.
 /// - `Zero0` with `tensor` = each divisor of `ranks_per_node`, ascending.
 /// - `Zero0` with `tensor = ranks_per_node` and `pipeline` = each divisor of `nodes` up to `layers`, ascending.
 pub fn choose(work: &Work, machine: &Machine) -> Choice {
-    todo!("10.6: the candidates, what each keeps, the first that fits")
+    todo!("10.6: the candidates, the first that fits")
 }

@@ -156,6 +156,28 @@ pub fn activations_held<const M: u8>(order: &[Action]) -> usize {
     most
 }
 
+pub fn candidate<const M: u8>(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
+    let parts = tensor * pipeline;
+    let data = machine.nodes * machine.ranks_per_node / parts;
+    let share = work.batch.div_ceil(data);
+    let own = work.parameters.div_ceil(parts);
+    let model: u64 =
+        bytes_per_rank(own, work.each, stage, data).iter().sum();
+    let sample = work.activations.div_ceil(parts);
+    let free = machine.memory.saturating_sub(model);
+    let micro_batch =
+        if pipeline > 1 { 1 } else { (free / sample).clamp(1, share) };
+    let micro_batch = if M == 5 { 1 } else { micro_batch };
+    let micro_batches = share.div_ceil(micro_batch);
+    let held = pipeline.min(micro_batches) * micro_batch;
+    let held = if M == 6 && pipeline > 1 { micro_batches } else { held };
+    let held = if M == 7 { pipeline * micro_batch } else { held };
+    let bytes = model + held * sample;
+    let fits = bytes <= machine.memory;
+    let fits = if M == 9 { bytes < machine.memory } else { fits };
+    Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits }
+}
+
 pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
     let inside = machine.ranks_per_node;
     let mut all = vec![(1, 1, Stage::Zero0), (1, 1, Stage::Zero1), (1, 1, Stage::Zero2)];
@@ -176,32 +198,11 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
     for p in (2..=most).filter(|&p| machine.nodes.is_multiple_of(p)) {
         all.push((inside, p, Stage::Zero0));
     }
-    let spread: Vec<Choice> = all
-        .into_iter()
-        .map(|(tensor, pipeline, stage)| {
-            let parts = tensor * pipeline;
-            let data = machine.nodes * inside / parts;
-            let share = work.batch.div_ceil(data);
-            let own = work.parameters.div_ceil(parts);
-            let model: u64 =
-                bytes_per_rank(own, work.each, stage, data).iter().sum();
-            let sample = work.activations.div_ceil(parts);
-            let free = machine.memory.saturating_sub(model);
-            let micro_batch =
-                if pipeline > 1 { 1 } else { (free / sample).clamp(1, share) };
-            let micro_batch = if M == 5 { 1 } else { micro_batch };
-            let micro_batches = share.div_ceil(micro_batch);
-            let held = pipeline.min(micro_batches) * micro_batch;
-            let held = if M == 6 && pipeline > 1 { micro_batches } else { held };
-            let held = if M == 7 { pipeline * micro_batch } else { held };
-            let bytes = model + held * sample;
-            let fits = bytes <= machine.memory;
-            Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits }
-        })
-        .collect();
-    let first = spread.iter().find(|c| c.fits);
-    let least = spread.iter().min_by_key(|c| c.bytes);
+    let all = all.into_iter();
+    let all: Vec<Choice> = all.map(|(t, p, s)| candidate::<M>(work, machine, t, p, s)).collect();
+    let first = all.iter().find(|c| c.fits);
+    let least = all.iter().min_by_key(|c| c.bytes);
     let first = if M == 1 { None } else { first };
-    let least = if M == 8 { spread.last() } else { least };
+    let least = if M == 8 { all.last() } else { least };
     *first.or(least).expect("there is always one candidate")
 }

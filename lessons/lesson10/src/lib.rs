@@ -22,6 +22,7 @@ use anyhow::Result;
 use candle_core::Tensor;
 use canopy::{
     parallel::Collective,
+    shard::Stage,
     split::{self, Action, Choice, LinearGrads, Machine, Work},
 };
 
@@ -36,5 +37,6 @@ grader::contract! {
     "10.4" one_f_one_b_order: fn(usize, usize, usize) -> Vec<Action> = split::one_f_one_b_order;
     "10.5" bubble: fn(usize, usize) -> f64 = split::bubble;
     "10.5" activations_held: fn(&[Action]) -> usize = split::activations_held;
+    "10.6" candidate: fn(&Work, &Machine, u64, u64, Stage) -> Choice = split::candidate;
     "10.6" choose: fn(&Work, &Machine) -> Choice = split::choose;
 }

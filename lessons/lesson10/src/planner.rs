@@ -2,7 +2,7 @@
 
 use canopy::{
     precision::{BF16, bytes_per_parameter},
-    shard::Stage::{Zero0, Zero1, Zero2},
+    shard::Stage::{self, Zero0, Zero1, Zero2},
     split::{Choice, Machine, Work},
 };
 use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
@@ -10,6 +10,8 @@ use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
 use crate::{Lesson10, REFERENCE, answers};
 
 type Input = (Work, Machine);
+/// A step, a machine, `tensor` and `pipeline`, the stage.
+type Split = (Work, Machine, [u64; 2], Stage);
 
 /// A thousand parameters of 16 bytes, and few bytes of activations a sample: so that a case can be followed by hand. Where one
 /// sample does not fit beside the model, ZeRO does not help.
@@ -49,6 +51,23 @@ fn cases(work: Work, (nodes, ranks): (u64, u64), which: fn(&Choice) -> bool) -> 
     }
 }
 
+/// The cases with what is chosen for each.
+fn splits(cases: Vec<Input>) -> Vec<Split> {
+    let split = |(work, machine)| {
+        let c = (REFERENCE.choose)(&work, &machine);
+        (work, machine, [c.tensor, c.pipeline], c.stage)
+    };
+    cases.into_iter().map(split).collect()
+}
+
+fn kept(answer: &Lesson10, (work, machine, [tensor, pipeline], stage): Split) -> Verdict {
+    let case = given(format!(
+        "{work:?}, {machine:?}, tensor {tensor}, pipeline {pipeline}, {stage:?}"
+    ));
+    let of = |lesson: &Lesson10| facts((lesson.candidate)(&work, &machine, tensor, pipeline, stage));
+    case.same(of(answer), of(&REFERENCE))
+}
+
 fn chosen(answer: &Lesson10, (work, machine): Input) -> Verdict {
     let case = given(format!("{work:?}, {machine:?}"));
     case.same(
@@ -64,32 +83,47 @@ fn facts(c: Choice) -> Facts {
         .text("candidate", candidate)
         .values("data", c.data)
         .cause("`data` is the number of all ranks divided by `tensor` · `pipeline`.")
-        .asked("its other fields")
         .values("micro_batch", c.micro_batch)
         .cause("Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1.")
-        .asked("its other fields")
         .values("micro_batches", c.micro_batches)
         .cause("The share is `batch` / `data`, and `micro_batches` is the share / `micro_batch`, both rounded up.")
-        .asked("its other fields")
         .values("bytes", c.bytes)
         .cause(
             "The three numbers of `bytes_per_rank` for parameters / parts, and activations / parts of each sample kept, both \
              rounded up. A pipeline keeps min(`pipeline`, `micro_batches`) samples.",
         )
-        .asked("its other fields")
         .text("fits", c.fits.to_string())
         .cause("`fits` is whether `bytes` is at most the memory of a rank.")
-        .asked("its other fields")
 }
 
 pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
+    by kept {
+        keeps_the_largest_micro_batch: "its other fields",
+            "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
+            let work = work(100 + d.whole(0, 20) as u64);
+            [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| splits(cases(work, size, |c| c.tensor == 1))).collect()
+        };
+        keeps_the_parts_of_a_split: "its other fields",
+            "parts = `tensor` · `pipeline`: a rank keeps parameters / parts, and activations / parts of each sample." => |_| {
+            let splits = |work| splits(cases(work, (6, 4), |c| c.tensor * c.pipeline > 1));
+            [splits(work(30_000)), splits(Work { batch: 2, ..work(30_000) })].concat()
+        };
+        rounds_each_quotient_up: "its other fields", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
+            let [parameters, activations] = [1_001, 10_001].map(|n| n + 12 * d.whole(0, 40) as u64);
+            let work = Work { parameters, batch: 49, ..work(activations) };
+            [(1, 4), (4, 3)].iter().flat_map(|&size| splits(cases(work, size, |_| true))).collect()
+        };
+        fits_exactly: "its other fields", "`fits` is whether `bytes` is at most the memory of a rank." => |_| {
+            let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
+            splits(cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect())
+        };
+    }
     by chosen {
         prefers_data_parallelism: "Data parallelism", "The first candidate is data parallelism with `Zero0`; return the first that fits." => |d| {
             let sizes = [(1, 1), (1, 4), (2, 3), (d.whole(2, 5) as u64, 2)];
             sizes.map(|(nodes, ranks)| (work(100), machine(nodes, ranks, 1_000_000))).into()
         };
-        chooses_the_largest_micro_batch: "its other fields",
-            "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
+        chooses_among_copies_by_micro_batch: "that fits", "Return the whole result of `candidate` for the first that fits." => |d| {
             let work = work(100 + d.whole(0, 20) as u64);
             [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| cases(work, size, |c| c.stage == Zero0 && c.tensor == 1)).collect()
         };
@@ -128,7 +162,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
             let with = |layers| [800, 1_000, 2_200].map(|memory| (Work { layers, ..work(100) }, machine(12, 2, memory)));
             [4, 5, 6, 1].into_iter().flat_map(with).collect()
         };
-        rounds_up: "its other fields", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
+        chooses_at_odd_sizes: "that fits", "Return the whole result of `candidate` for the first that fits." => |d| {
             let mut odd = || {
                 let [parameters, activations] = [1_001, 10_001].map(|n| n + 12 * d.whole(0, 40) as u64);
                 let work = Work { parameters, batch: 49, ..work(activations) };
@@ -145,7 +179,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
     }
 };
 
-pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" choose;
+pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" [candidate, choose];
     1 "The candidate with the fewest bytes is chosen; it is the first that fits.";
     2 "ZeRO 3 is a candidate over slow links, too: it needs one node, or links between nodes that are as fast as those inside.";
     3 "Only powers of two are tried; each divisor of `ranks_per_node` is a candidate.";
@@ -154,4 +188,5 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" choose;
     6 "A stage holds the activations of all micro-batches, as in GPipe; in 1F1B it holds at most `pipeline`.";
     7 "A stage holds `pipeline` micro-batches even if there are fewer.";
     8 "If none fits, the last candidate is returned; return the one with the fewest bytes.";
+    9 "A split fits if its bytes are at most the memory: <= and not <.";
 };

@@ -17,7 +17,7 @@ use crate::parallel::Collective;
 
 pub use column::{column_parallel, column_parallel_backward};
 pub use order::{Action, activations_held, bubble, gpipe_order, one_f_one_b_order};
-pub use planner::{Choice, Machine, Work, choose};
+pub use planner::{Choice, Machine, Work, candidate, choose};
 pub use row::{row_parallel, row_parallel_backward};
 
 // ANCHOR: LinearGrads

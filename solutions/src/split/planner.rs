@@ -100,8 +100,8 @@ pub fn choose(work: &Work, machine: &Machine) -> Choice {
         .unwrap_or(&spread[0])
 }
 
-/// What a rank keeps if the model is split in this way.
-fn candidate(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
+/// What a rank keeps if the model is split in this way: [`Choice`] says how its fields follow.
+pub fn candidate(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
     let parts = tensor * pipeline;
     let data = machine.nodes * machine.ranks_per_node / parts;
     let share = work.batch.div_ceil(data);
