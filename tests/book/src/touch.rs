@@ -47,7 +47,8 @@ pub fn build(root: &Path, out: &Path) -> Result<()> {
     for piece in pieces {
         script += &fs::read_to_string(piece)?;
     }
-    script += "touch.start();\n";
+    let accesses = fs::read_to_string(root.join("book/src/recorded/11-accesses.json"))?;
+    script += &format!("touch.accesses = {accesses};\ntouch.start();\n");
     fs::write(out.join("touch.js"), script).context("touch.js could not be written")
 }
 

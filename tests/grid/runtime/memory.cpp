@@ -150,7 +150,7 @@ static __attribute__((noinline)) void keep(uintptr_t address, size_t bytes, Mode
     bool shared = r->kind != 1;
     uint64_t memory = shared ? r->start - now.arena : r->index;
     t.accesses[t.count++] = {now.block - 1, now.current->id, shared, memory, r->bytes, (long)(address - r->start),
-                             (unsigned)bytes, mode == COPY ? (unsigned)WRITE : mode, 0, pc, 0};
+                             (unsigned)bytes, mode == COPY ? (unsigned)WRITE : mode, now.epoch, 0, pc, 0};
 }
 
 void check(uintptr_t address, size_t bytes, Mode mode, uintptr_t pc) {

@@ -50,6 +50,8 @@ pub struct Access {
     pub bytes: u32,
     /// What it does.
     pub mode: Mode,
+    /// Barriers that the block had passed.
+    pub barriers: u32,
     /// The line of the source; 0 if it is unknown.
     pub line: usize,
     /// Which instruction of the compiled kernel it is.

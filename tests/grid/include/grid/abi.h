@@ -35,7 +35,7 @@ struct Access {
     // 0 and the number of a buffer, or 1 and where a shared variable begins in shared memory; then its size.
     unsigned long long kind, memory, size;
     long long offset;
-    unsigned bytes, mode;
+    unsigned bytes, mode, barriers;
     unsigned long long line, pc, turn;
 };
 

@@ -1,6 +1,6 @@
 //! What a launch read and wrote: sectors, bank conflicts, and the access at which a fault was found.
 
-use grid::{Arg, Memory, Mode, Place, Source, Trace};
+use grid::{Access, Arg, Memory, Mode, Place, Source, Trace};
 
 use crate::{compiled, text};
 
@@ -54,6 +54,15 @@ fn bank_conflicts_of_transposes_are_counted() {
                 [32, 128, 128]
             );
         }
+        // Before the barrier x is read and the tile written, after it the tile is read and y written.
+        let is_after =
+            |a: &Access| a.memory == y.into() || matches!((a.memory, a.mode), (Place::Shared(_), Mode::Read));
+        assert!(
+            trace
+                .accesses
+                .iter()
+                .all(|a| a.barriers == u32::from(is_after(a)))
+        );
     }
 }
 
