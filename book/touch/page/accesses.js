@@ -1,6 +1,6 @@
 // The accesses of kernels, step by step (chapter 11). `touch.accesses` has what the emulated grid recorded.
 touch.pieces.accesses = (piece) => {
-  const [width, height, left, top] = [22, 14, 40, 18];
+  const [width, height, left, top] = [24, 14, 40, 18];
   let { steps } = touch.accesses[0];
   const kernel = touch.choice("Kernel", touch.accesses.map(({ name }, i) => [i, name]), () => {
     ({ steps } = touch.accesses[kernel.get()]);
@@ -30,9 +30,9 @@ touch.pieces.accesses = (piece) => {
     return svg;
   };
   const mark = (svg, { memory, size, words, cost, race }) => {
-    const used = words.map(([, word]) => word);
-    if (memory === "shared memory") {
-      svg.append(text({ x: 0, y: 1 }, "touch-axis", "bank"));
+    const [used, isShared] = [words.map(([, word]) => word), memory === "shared memory"];
+    svg.append(text({ x: 0, y: 1 }, "touch-axis", isShared ? "bank" : "word"));
+    if (isShared) {
       for (let bank = 0; bank < 32; bank += 1) svg.append(text({ x: place(bank).x + 4, y: 1 }, "touch-axis", bank));
       const inConflict = used.filter((word) => used.some((other) => other !== word && other % 32 === word % 32));
       const banks = new Set(cost.passes > cost.requests ? inConflict.map((word) => word % 32) : []);
