@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod accesses;
 mod compiled;
 mod kernels;
 mod mistakes;

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod accesses;
 mod commands;
 mod figures;
 mod glossary;

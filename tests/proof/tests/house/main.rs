@@ -27,7 +27,7 @@ const PACKAGES: [(&str, &str); 13] = [
     ("tests/grid", ""),
     ("tests/kit", "canopy grader"),
     // Not the exercises: these must build whatever a student writes.
-    ("tests/proof", "canopy canopy-data grader grid kit lesson"),
+    ("tests/proof", "canopy canopy-data grader kit lesson"),
     ("tests/answers", "canopy canopy-data grader kit lesson"),
     ("tests/book", ""),
     ("tests/workspace-hack", ""),

@@ -1,11 +1,11 @@
 //! The accesses that a piece of chapter 11 shows are those of the repository's kernels on the emulated grid.
 
-use std::{env, fs};
+use std::{env, fs, path::Path};
 
-use grid::{Access, Error, Mode, Place, Trace};
-use lesson11::launch::{Argument::*, Launch, compiled};
-use proof::root;
+use grid::{Access, Arg, Memory, Mode, Place, Source, Trace};
 use serde_json::{Value, json};
+
+use crate::compiled;
 
 const FILE: &str = "book/src/recorded/11-accesses.json";
 
@@ -70,47 +70,36 @@ fn of_step(accesses: Vec<Access>) -> Value {
 /// The recorded launches, one a line; none without a C++ compiler.
 fn recorded() -> Option<String> {
     let read = |file| fs::read_to_string(root().join("lessons/lesson11").join(file)).unwrap();
-    let (right, other) = ("src/answers/transpose.cu", "run/src/compared.cu");
+    let (right, other) = (read("src/answers/transpose.cu"), read("run/src/compared.cu"));
     let sum = read("src/answers/block_sum.cu");
-    let x = vec![1.0; 1024];
-    let transpose = |kernel, file| Launch::transpose((kernel, read(file)), &x, 32);
-    let block_sum = |text| {
-        let arguments = [Floats(&x[..128]), Output(1), Int(128)];
-        let mut launch = Launch::new(("block_sum", text), (128, 1), (128, 1), &arguments);
-        launch.shared = 4 * 128;
-        launch
-    };
     let racy = sum.replace("        __syncthreads", "        __syncwarp");
-    let launches = [
-        (
-            "transpose without shared memory",
-            32,
-            transpose("transpose_naive", other),
-        ),
-        (
-            "transpose without padding",
-            32,
-            transpose("transpose_no_padding", other),
-        ),
-        ("transpose with padding", 32, transpose("transpose", right)),
-        ("block_sum", 128, block_sum(sum)),
-        ("block_sum with __syncwarp in the loop", 128, block_sum(racy)),
-    ];
     let mut lines = Vec::new();
-    for (name, threads, launch) in launches {
-        let trace = match compiled(launch.kernel, &launch.text) {
-            Ok(module) => launch
-                .run(module)
-                .map_or_else(|fault| *fault.trace, |ran| ran.trace),
-            Err(Error::NotRun(why)) => {
-                println!("not run, because {why}");
-                return None;
-            }
-            Err(Error::Wrong(why)) => panic!("{name}: {why}"),
+    for (name, kernel, text) in [
+        ("transpose without shared memory", "transpose_naive", &other),
+        ("transpose without padding", "transpose_no_padding", &other),
+        ("transpose with padding", "transpose", &right),
+        ("block_sum", "block_sum", &sum),
+        ("block_sum with __syncwarp in the loop", "block_sum", &racy),
+    ] {
+        let module = compiled(&Source::text(&format!("{kernel}.cu"), text))?;
+        let mut memory = Memory::new();
+        memory.trace();
+        let (lengths, sizes, block, shared, threads) = match kernel {
+            "block_sum" => ([128, 1], vec![128], (128, 1), 4 * 128, 128),
+            _ => ([1024; 2], vec![32, 32], (32, 32), 0, 32),
         };
+        let [x, y] = lengths.map(|length| memory.zeros::<f32>(length));
+        let lists = [Arg::read(x), Arg::write(y)].into_iter();
+        let arguments: Vec<Arg> = lists.chain(sizes.into_iter().map(Arg::value::<i32>)).collect();
+        let launched = module.launch(kernel, (1, 1), block, shared, &mut memory, &arguments);
+        let trace = launched.map_or_else(|fault| *fault.trace, |ran| ran.trace);
         lines.push(json!({"name": name, "steps": steps(&trace, threads)}).to_string());
     }
     Some(format!("[\n{}\n]\n", lines.join(",\n")))
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
 #[test]
