@@ -1,15 +1,18 @@
-//! canopy's optimizer steps.
+//! canopy's neuron and optimizer steps.
 #![allow(
     dead_code,
     unused_imports,
     reason = "the pieces use a part of canopy's functions"
 )]
 
+#[path = "../../../solutions/src/kernels/neuron.rs"]
+mod neuron;
 #[path = "../../../solutions/src/kernels/steps.rs"]
 mod steps;
 #[path = "../../../solutions/src/kernels/vector.rs"]
 mod vector;
 
+pub use neuron::neuron;
 pub use steps::AdamStep;
 
 /// The instruction sets for which the steps are compiled outside a browser.

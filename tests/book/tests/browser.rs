@@ -79,6 +79,78 @@ fn each_interactive_piece_and_quiz_starts() {
     assert!(pieces >= 6, "the book has {pieces} pieces");
 }
 
+/// Presses buttons and moves sliders of the PointNet, and keeps what it says.
+const CHANGES: &str = r#"<script>
+const wait = setInterval(() => {
+  const piece = document.querySelector('[data-touch="pointnet"][data-ready] .touch');
+  if (piece === null) return;
+  clearInterval(wait);
+  const said = [];
+  const note = () => {
+    const percents = [...piece.querySelectorAll("tbody td:last-child")].map((cell) => cell.textContent);
+    said.push([piece.querySelector('[role="status"]').textContent, ...percents]);
+  };
+  const control = (label, tag) => [...piece.querySelectorAll("label")].find((l) => l.textContent.startsWith(label)).querySelector(tag);
+  const set = (label, tag, value, event) => {
+    const element = control(label, tag);
+    element.value = value;
+    element.dispatchEvent(new Event(event));
+    note();
+  };
+  note();
+  [...piece.querySelectorAll("button")].find((button) => button.textContent === "shuffle").click();
+  note();
+  set("Input", "select", "1", "change");
+  set("Input", "select", "", "change");
+  set("Noise", "input", "1", "input");
+  piece.querySelector("canvas").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" }));
+  note();
+  document.body.dataset.said = JSON.stringify(said);
+}, 50);
+</script></body>"#;
+
+#[test]
+fn only_changes_that_the_network_sees_move_its_probabilities() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("book");
+    book::build(root(), &book).unwrap();
+    if !book.join("touch.js").exists() {
+        return println!("not run, because Rust's library for wasm32-unknown-unknown is missing");
+    }
+    let page = book.join("02-pointnet.html");
+    let text = fs::read_to_string(&page).unwrap();
+    fs::write(&page, text.replace("</body>", CHANGES)).unwrap();
+    let Some(document) = printed(
+        browser(folder.path())
+            .args(["--virtual-time-budget=8000", "--dump-dom"])
+            .arg(address(&page)),
+    ) else {
+        return;
+    };
+    let said = document
+        .split(" data-said=\"")
+        .nth(1)
+        .expect("the script has run");
+    let said = said.split('"').next().unwrap_or_default().replace("&quot;", "\"");
+    let said: Vec<Vec<String>> = serde_json::from_str(&said).unwrap();
+    let [first, shuffled, critical, all, noise, tilted] = &said[..] else {
+        panic!("{said:?}");
+    };
+    assert_eq!(first.len(), 8, "a text and seven probabilities: {first:?}");
+    for same in [shuffled, critical, all] {
+        assert!(same[0].contains("bit-identical"), "{same:?}");
+        assert_eq!(same[1..], first[1..]);
+    }
+    assert!(
+        noise[0].contains("Noise of 1.00 m") && noise[1..] != first[1..],
+        "{noise:?}"
+    );
+    assert!(
+        tilted[0].contains("Tilted by 5°") && tilted[1..] != noise[1..],
+        "{tilted:?}"
+    );
+}
+
 #[test]
 fn answers_are_printed() {
     let folder = tempfile::tempdir().unwrap();
