@@ -28,10 +28,8 @@ fn main() -> Result<()> {
     let (config, species) = (&saved.progress.config, &saved.progress.species);
     let mut written = HashMap::new();
     for name in saved.model.keys() {
-        if let Some(layer) = name
-            .strip_suffix(".weight")
-            .filter(|layer| !layer.ends_with(".bn"))
-        {
+        let layer = name.strip_suffix(".weight");
+        if let Some(layer) = layer.filter(|layer| !layer.ends_with(".bn")) {
             let (weight, bias) = folded(layer, &saved.model)?;
             written.insert(format!("{layer}.weight"), weight.to_dtype(DType::F16)?);
             written.insert(format!("{layer}.bias"), bias.to_dtype(DType::F16)?);
@@ -39,39 +37,34 @@ fn main() -> Result<()> {
     }
 
     let forest = data::choose(config, &built_in()?)?;
-    let (mut labels, mut trees) = (Vec::new(), Vec::new());
+    let (mut labels, mut trees, mut clouds) = (Vec::new(), Vec::new(), Vec::new());
     for record in data::split(config, &forest)?.test {
         let label = forest.records[record].species as u8;
-        if labels.iter().filter(|&&l| l == label).count() < TREES {
-            let points = forest.cloud(record)?.xyz;
-            let sample = random_sample(
-                &points,
-                config.points,
-                &mut Philox::new(config.seed, record as u64),
-            );
-            trees.push(
-                sample
-                    .as_flattened()
-                    .iter()
-                    .map(|c| (c * PER_METRE).round() as i16)
-                    .collect(),
-            );
-            labels.push(label);
+        if labels.iter().filter(|&&l| l == label).count() == TREES {
+            continue;
         }
+        let mut random = Philox::new(config.seed, record as u64);
+        let mut cloud = random_sample(&forest.cloud(record)?.xyz, config.points, &mut random);
+        // The network gets the coordinates as they are stored.
+        for coordinate in cloud.as_flattened_mut() {
+            let stored = (*coordinate * PER_METRE).round();
+            trees.push(stored as i16);
+            *coordinate = stored / PER_METRE;
+        }
+        normalise(&mut cloud);
+        clouds.extend(cloud.into_flattened());
+        labels.push(label);
     }
+    let shape = (labels.len(), config.points, 3);
     let network = PointNet::new(&config.network(species.len()), &Device::Cpu, DType::F32, 0)?;
     network.from_map(&saved.model, run)?;
-    let logits = trees
-        .iter()
-        .map(|tree| logits(&network, tree))
-        .collect::<Result<Vec<_>>>()?;
-    written.insert("logits".into(), Tensor::cat(&logits, 0)?);
-    let shape = (trees.len(), config.points, 3);
-    written.insert(
-        "trees".into(),
-        Tensor::from_vec(trees.concat(), shape, &Device::Cpu)?,
+    let clouds = Tensor::from_vec(clouds, shape, &Device::Cpu)?;
+    let logits = network.forward(&clouds, &Pass::eval())?.logits;
+    let trees = Tensor::from_vec(trees, shape, &Device::Cpu)?;
+    let labels = Tensor::new(labels, &Device::Cpu)?;
+    written.extend(
+        [("logits", logits), ("trees", trees), ("labels", labels)].map(|(name, t)| (name.to_owned(), t)),
     );
-    written.insert("labels".into(), Tensor::new(labels, &Device::Cpu)?);
     let about = HashMap::from([("species".to_owned(), species.join(","))]);
     safetensors::serialize_to_file(written, Some(about), Path::new(file))
         .with_context(|| format!("{file} cannot be written"))
@@ -97,13 +90,4 @@ fn folded(layer: &str, model: &HashMap<String, Tensor>) -> Result<(Tensor, Tenso
         eps: BN_EPS,
     };
     Ok(bn.folded(tensor("weight")?)?)
-}
-
-/// The logits of a tree as it is stored, `[1, species]`.
-fn logits(network: &PointNet, tree: &Vec<i16>) -> Result<Tensor> {
-    let metres: Vec<f32> = tree.iter().map(|&c| f32::from(c) / PER_METRE).collect();
-    let mut points = metres.as_chunks::<3>().0.to_vec();
-    normalise(&mut points);
-    let cloud = Tensor::from_slice(points.as_flattened(), (1, points.len(), 3), &Device::Cpu)?;
-    Ok(network.forward(&cloud, &Pass::eval())?.logits)
 }
