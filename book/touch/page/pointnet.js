@@ -77,6 +77,6 @@ touch.pieces.pointnet = (piece, call) => {
 
   piece.append(touch.make("div", { className: "touch-row" }, next, shuffle, only.row, keep.row, noise.row, turn.row, tilt.row),
     touch.make("div", { className: "touch-row" }, canvas, table), says,
-    touch.make("p", { className: "touch-note" }, "A vanilla PointNet with a quarter of the channels, trained on the built-in forest; trees of its test set. Drag the tree to turn it. Large squares are critical points, ✓ is the tree's species."));
+    touch.make("p", { className: "touch-note" }, "A vanilla PointNet with a quarter of the channels, trained on the built-in forest; trees of its test set. Drag the tree to turn it; on it, arrow keys turn and tilt. Large squares are critical points, ✓ is the tree's species."));
   show("Tree 1");
 };
