@@ -1,4 +1,5 @@
-// Quizzes, and the start of the interactive pieces. Without this script, a page shows every answer, and its still pictures.
+// Quizzes, long contracts, and the start of the interactive pieces. Without this script, a page shows every answer and every line of
+// a contract, and its still pictures.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   // mdBook's label says whether the sidebar is open, which only a button may.
@@ -6,6 +7,25 @@ addEventListener("DOMContentLoaded", () => {
   // What scrolls can be reached with the keyboard.
   for (const wide of document.querySelectorAll(".table-wrapper, pre > code, figure.wide > p")) {
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  }
+  // Of a long contract, the first three lines; the exercise has all of it.
+  for (const code of document.querySelectorAll("code.contract")) {
+    const lines = code.innerHTML.split("\n");
+    const end = lines.findIndex((line) => !line.includes("///"));
+    if (end < 5) continue;
+    code.innerHTML = `${lines.slice(0, 3).join("\n")}\n<span hidden>${lines.slice(3, end).join("\n")}\n</span>${lines.slice(end).join("\n")}`;
+    const rest = code.querySelector("[hidden]");
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "contract-rest";
+    const show = (hidden) => {
+      rest.hidden = hidden;
+      button.textContent = hidden ? `Show ${end - 3} more lines of the contract` : "Show fewer lines";
+      button.setAttribute("aria-expanded", !hidden);
+    };
+    show(true);
+    button.addEventListener("click", () => show(!rest.hidden));
+    code.parentElement.after(button);
   }
   for (const quiz of document.querySelectorAll(".quiz")) {
     const choices = [...quiz.querySelectorAll(":scope > ul > li")];
