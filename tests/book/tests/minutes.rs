@@ -37,8 +37,10 @@ fn numbers(cell: &str) -> Vec<i64> {
 
 /// The sum of the numbers in parentheses, such as `04 (190)`.
 fn in_parentheses(cell: &str) -> i64 {
-    let parts = cell.split('(').skip(1).filter_map(|part| part.split(')').next());
-    parts.filter_map(|part| part.parse::<i64>().ok()).sum()
+    let starts = cell.split('(').skip(1);
+    starts
+        .filter_map(|part| part.split(')').next()?.parse::<i64>().ok())
+        .sum()
 }
 
 #[test]
@@ -108,9 +110,10 @@ fn stated_minutes_are_counted() {
         "chapters in the table of instructors-timetables.md"
     );
     let plain = timetables.split_whitespace().collect::<Vec<_>>().join(" ");
-    let [sum, core_hours, choice_hours] = [core + choices, core, choices].map(|part| part as f64 / 60.0);
+    let [all_hours, core_hours, choice_hours] =
+        [core + choices, core, choices].map(|part| part as f64 / 60.0);
     let hours = format!(
-        "{sum:.0} hours: {core_hours:.1} for the core (lessons 01 to 08), {choice_hours:.1} for the five choices"
+        "{all_hours:.0} hours: {core_hours:.1} for the core (lessons 01 to 08), {choice_hours:.1} for the five choices"
     );
     assert!(
         plain.contains(&hours),
@@ -125,9 +128,11 @@ fn stated_minutes_are_counted() {
     let heads: Vec<i64> = days.next().unwrap().split('|').map(in_parentheses).collect();
     let mut sums = vec![0; heads.len()];
     for row in days {
-        for (sum, cell) in sums.iter_mut().zip(row.split('|')) {
-            *sum += in_parentheses(cell);
-        }
+        sums = sums
+            .iter()
+            .zip(row.split('|'))
+            .map(|(so_far, cell)| so_far + in_parentheses(cell))
+            .collect();
     }
     assert_eq!(
         heads, sums,

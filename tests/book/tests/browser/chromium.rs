@@ -5,7 +5,6 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
-use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 /// A running browser with one open tab.
@@ -14,17 +13,14 @@ pub struct Chromium {
     requests: ChildStdin,
     replies: BufReader<ChildStdout>,
     last_id: u64,
-    session: Option<String>,
+    session: Option<Value>,
     /// Events of the tab since the last navigation.
     pub events: Vec<Value>,
 }
 
 impl Chromium {
     /// Starts `command` and opens a tab that reports its requests, errors and loads.
-    ///
-    /// # Errors
-    /// If the browser exits, or refuses a command.
-    pub fn start(command: &Command) -> Result<Chromium> {
+    pub fn start(command: &Command) -> Chromium {
         // Chromium reads file descriptor 3 and writes 4; a shell connects them to the pipes of this test.
         let mut process = Command::new("sh")
             .args([
@@ -36,9 +32,10 @@ impl Chromium {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            .spawn()?;
-        let requests = process.stdin.take().context("no pipe")?;
-        let replies = BufReader::new(process.stdout.take().context("no pipe")?);
+            .spawn()
+            .unwrap();
+        let requests = process.stdin.take().unwrap();
+        let replies = BufReader::new(process.stdout.take().unwrap());
         let (last_id, session, events) = (0, None, Vec::new());
         let mut chromium = Chromium {
             process,
@@ -48,80 +45,69 @@ impl Chromium {
             session,
             events,
         };
-        let tab = chromium.call("Target.createTarget", json!({ "url": "about:blank" }))?;
+        let tab = chromium.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": tab["targetId"], "flatten": true });
-        let attached = chromium.call("Target.attachToTarget", attach)?;
-        chromium.session = attached["sessionId"].as_str().map(str::to_owned);
+        chromium.session = Some(chromium.call("Target.attachToTarget", attach)["sessionId"].take());
         for domain in ["Page", "Network", "Runtime", "Log"] {
-            chromium.call(&format!("{domain}.enable"), json!({}))?;
+            chromium.call(&format!("{domain}.enable"), json!({}));
         }
-        Ok(chromium)
+        chromium
     }
 
     /// Sends a command and returns its result.
-    ///
-    /// # Errors
-    /// If the browser exits, or refuses the command.
-    pub fn call(&mut self, method: &str, params: Value) -> Result<Value> {
+    fn call(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let mut message = json!({ "id": self.last_id, "method": method, "params": params });
         if let Some(session) = &self.session {
-            message["sessionId"] = json!(session);
+            message["sessionId"] = session.clone();
         }
-        write!(self.requests, "{message}\0")?;
+        write!(self.requests, "{message}\0").unwrap();
         loop {
-            let mut reply = self.receive().context(method.to_owned())?;
+            let mut reply = self.receive();
             if reply["id"] == self.last_id {
-                if !reply["error"].is_null() {
-                    bail!("{method}: {}", reply["error"]);
-                }
-                return Ok(reply["result"].take());
+                assert!(reply["error"].is_null(), "{method}: {}", reply["error"]);
+                return reply["result"].take();
             }
             self.events.push(reply);
         }
     }
 
+    fn receive(&mut self) -> Value {
+        let mut message = Vec::new();
+        self.replies.read_until(0, &mut message).unwrap();
+        assert_eq!(message.pop(), Some(0), "Chromium exited");
+        serde_json::from_slice(&message).unwrap()
+    }
+
     /// Loads a page and waits until its scripts have run.
-    ///
-    /// # Errors
-    /// If the browser exits, or cannot load the page.
-    pub fn load(&mut self, address: &str) -> Result<()> {
+    pub fn load(&mut self, address: &str) {
         self.events.clear();
-        let answer = self.call("Page.navigate", json!({ "url": address }))?;
-        if let Some(error) = answer["errorText"].as_str() {
-            bail!("{address}: {error}");
-        }
+        let answer = self.call("Page.navigate", json!({ "url": address }));
+        assert!(
+            answer["errorText"].is_null(),
+            "{address}: {}",
+            answer["errorText"]
+        );
         while !self
             .events
             .iter()
             .any(|event| event["method"] == "Page.loadEventFired")
         {
-            let event = self.receive()?;
+            let event = self.receive();
             self.events.push(event);
         }
-        Ok(())
     }
 
-    /// The value of a script, after its promise is kept.
-    ///
-    /// # Errors
-    /// If the browser exits, or the script throws.
-    pub fn evaluate(&mut self, script: &str) -> Result<Value> {
+    /// Runs a script and returns the value of its promise.
+    pub fn evaluate(&mut self, script: &str) -> Value {
         let params = json!({ "expression": script, "awaitPromise": true, "returnByValue": true });
-        let mut answer = self.call("Runtime.evaluate", params)?;
-        if !answer["exceptionDetails"].is_null() {
-            bail!("a script of the test failed: {}", answer["exceptionDetails"]);
-        }
-        Ok(answer["result"]["value"].take())
-    }
-
-    fn receive(&mut self) -> Result<Value> {
-        let mut message = Vec::new();
-        self.replies.read_until(0, &mut message)?;
-        if message.pop() != Some(0) {
-            bail!("the browser exited");
-        }
-        Ok(serde_json::from_slice(&message)?)
+        let mut answer = self.call("Runtime.evaluate", params);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{}",
+            answer["exceptionDetails"]
+        );
+        answer["result"]["value"].take()
     }
 }
 

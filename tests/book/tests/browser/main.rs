@@ -13,7 +13,6 @@ use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
-    time::Instant,
 };
 
 use serde_json::Value;
@@ -58,32 +57,7 @@ fn address(page: &Path) -> String {
     format!("file://{}", page.display())
 }
 
-/// Waits for the pieces and the quizzes, for at most 20 s, and returns how many the page has and how many of them started.
-const STARTED: &str = r#"new Promise((done) => {
-  const late = Date.now() + 20000;
-  const look = () => {
-    const all = [...document.querySelectorAll("[data-touch], .quiz")];
-    const ready = all.filter((piece) => piece.dataset.ready === "yes").length;
-    if (ready === all.length || Date.now() > late) done([all.length, ready]);
-    else setTimeout(look, 20);
-  };
-  look();
-})"#;
-
-/// Chooses a theme in the menu. What the page changes slowly changes at once: each round may start further transitions.
-const THEME: &str = r#"(async (theme) => {
-  document.getElementById(`mdbook-theme-${theme}`).click();
-  if (!document.documentElement.classList.contains(theme)) throw new Error(`the menu has no theme ${theme}`);
-  for (let round = 0; round < 9; round += 1) {
-    for (const one of document.getAnimations()) if (one instanceof CSSTransition) one.finish();
-  }
-})"#;
-
-/// Each violation of WCAG 2.2 AA: the rule, the element, and what to do.
-const VIOLATIONS: &str = r#"axe.run({
-  runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"], preload: false,
-}).then((found) => found.violations.flatMap((rule) => rule.nodes.map((node) =>
-  `${rule.id} (${rule.help}), at ${node.target.join(" ")}: ${node.failureSummary.replace(/\s+/g, " ")}`)))"#;
+const CHECK: &str = include_str!("page.js");
 
 /// The most bytes of the first page with all files that it loads.
 const FIRST_PAGE: u64 = 1_000_000;
@@ -91,37 +65,21 @@ const FIRST_PAGE: u64 = 1_000_000;
 /// Every page of the book but `print.html`, which repeats all chapters, the list of chapters for
 /// browsers without scripts, and the page that only a server shows.
 fn pages(book: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(book).unwrap().map(|entry| entry.unwrap().path());
-    let mut pages: Vec<_> = entries
-        .filter(|page| page.extension().is_some_and(|ending| ending == "html"))
-        .filter(|page| {
-            !page.ends_with("print.html") && !page.ends_with("toc.html") && !page.ends_with("404.html")
-        })
+    let mut pages: Vec<_> = fs::read_dir(book)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
         .collect();
+    let others = ["print.html", "toc.html", "404.html"];
+    pages.retain(|page| page.extension().is_some_and(|ending| ending == "html"));
+    pages.retain(|page| !others.iter().any(|name| page.ends_with(name)));
     pages.sort();
     pages
 }
 
-/// The addresses that a page loaded, and the errors in its console.
-fn requests_and_errors(events: &[Value]) -> (BTreeSet<String>, Vec<String>) {
-    let (mut requests, mut errors) = (BTreeSet::new(), Vec::new());
-    for event in events {
-        let params = &event["params"];
-        match event["method"].as_str().unwrap_or_default() {
-            "Network.requestWillBeSent" => {
-                requests.insert(params["request"]["url"].as_str().unwrap().to_owned());
-            }
-            "Runtime.consoleAPICalled" if params["type"] == "error" => {
-                errors.push(params["args"].to_string())
-            }
-            "Runtime.exceptionThrown" => errors.push(params["exceptionDetails"].to_string()),
-            "Log.entryAdded" if params["entry"]["level"] == "error" => {
-                errors.push(params["entry"].to_string())
-            }
-            _ => {}
-        }
-    }
-    (requests, errors)
+fn is_error(event: &Value) -> bool {
+    let (method, params) = (&event["method"], &event["params"]);
+    let is_written = method == "Runtime.consoleAPICalled" && params["type"] == "error";
+    is_written || method == "Runtime.exceptionThrown" || params["entry"]["level"] == "error"
 }
 
 #[test]
@@ -133,65 +91,52 @@ fn each_page_is_accessible_fetches_nothing_and_starts_its_pieces() {
     if printed(Command::new(command.get_program()).arg("--version")).is_none() {
         return;
     }
-    if cfg!(windows) {
-        return println!("not run, because the pipes to Chromium need a Unix shell");
+    if cfg!(windows) || !book.join("touch.js").exists() {
+        return println!(
+            "not run, because a Unix shell or Rust's library for wasm32-unknown-unknown is missing"
+        );
     }
-    if !book.join("touch.js").exists() {
-        return println!("not run, because Rust's library for wasm32-unknown-unknown is missing");
-    }
-    // No address of the network can be resolved.
-    command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1280,900"]);
-    let axe = env::var_os("CANOPY_AXE").map(|path| {
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("CANOPY_AXE: {}: {error}", path.display()))
-    });
-    if axe.is_none() {
+    let axe = env::var("CANOPY_AXE")
+        .map(|path| fs::read_to_string(&path).unwrap_or_else(|error| panic!("CANOPY_AXE: {path}: {error}")));
+    if axe.is_err() {
         println!("axe-core is not run, because CANOPY_AXE does not contain the path of its axe.min.js");
     }
-    let (mut pieces, mut wrong) = (0, Vec::new());
-    let mut chromium = Chromium::start(&command).unwrap();
-    let pages = pages(&book);
-    let begin = Instant::now();
+    let script = axe.unwrap_or_default() + "\n" + CHECK;
+    // No address of the network can be resolved.
+    command.args(["--host-resolver-rules=MAP * ~NOTFOUND", "--window-size=1280,900"]);
+    let mut chromium = Chromium::start(&command);
+    let (pages, mut pieces, mut wrong) = (pages(&book), 0, Vec::new());
     for (i, page) in pages.iter().enumerate() {
+        chromium.load(&address(page));
+        let checked = chromium.evaluate(&script);
+        pieces += checked["pieces"].as_u64().unwrap();
         let name = page.file_name().unwrap().display();
+        println!("{} of {}: {name}", i + 1, pages.len());
         let mut report = |text: String| wrong.push(format!("{name}: {text}"));
-        chromium.load(&address(page)).unwrap();
-        let counts = chromium.evaluate(STARTED).unwrap();
-        pieces += counts[0].as_u64().unwrap();
-        if counts[0] != counts[1] {
-            report(format!(
-                "of {} pieces and quizzes only {} started",
-                counts[0], counts[1]
-            ));
+        for text in checked["wrong"].as_array().unwrap() {
+            report(text.to_string());
         }
-        if let Some(axe) = &axe {
-            chromium.evaluate(&format!("{axe};0")).unwrap();
-            for theme in ["light", "navy"] {
-                let violations = chromium.evaluate(&format!("{THEME}('{theme}').then(() => {VIOLATIONS})"));
-                for violation in violations.unwrap().as_array().unwrap() {
-                    report(format!("theme {theme}: {violation}"));
-                }
-            }
-        }
-        let (requests, errors) = requests_and_errors(&chromium.events);
-        for error in errors {
+        for error in chromium.events.iter().filter(|event| is_error(event)) {
             report(format!("the console has an error: {error}"));
         }
-        let is_local = |url: &&String| url.starts_with("file:") || url.starts_with("data:");
-        for url in requests.iter().filter(|url| !is_local(url)) {
-            report(format!("it requests {url}; copy the file into the book"));
+        let requests = chromium
+            .events
+            .iter()
+            .filter_map(|event| event["params"]["request"]["url"].as_str());
+        let (local, remote): (BTreeSet<_>, BTreeSet<_>) =
+            requests.partition(|url| url.starts_with("file:") || url.starts_with("data:"));
+        if !remote.is_empty() {
+            report(format!("it requests {remote:?}; copy these files into the book"));
         }
         if page.ends_with("index.html") {
-            let files = requests.iter().filter_map(|url| url.strip_prefix("file://"));
+            let files = local.iter().filter_map(|url| url.strip_prefix("file://"));
             let bytes: u64 = files.map(|file| fs::metadata(file).unwrap().len()).sum();
             println!("the first page loads {bytes} bytes");
             if bytes >= FIRST_PAGE {
                 report(format!(
-                    "it loads {bytes} bytes, and may at most {FIRST_PAGE}: {requests:#?}"
+                    "it loads {bytes} bytes, and may at most {FIRST_PAGE}: {local:#?}"
                 ));
             }
-        }
-        if i % 9 == 8 {
-            println!("{} of {} pages, {:.0?}", i + 1, pages.len(), begin.elapsed());
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
