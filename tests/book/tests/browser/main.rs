@@ -6,6 +6,7 @@
 //! `CANOPY_AXE` contains the path of its `axe.min.js` (`npm pack axe-core`).
 
 mod chromium;
+mod pointnet;
 
 use std::{
     collections::BTreeSet,
@@ -141,6 +142,7 @@ fn each_page_is_accessible_fetches_nothing_and_starts_its_pieces() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(pieces >= 6, "the book has {pieces} pieces and quizzes");
+    pointnet::check(&mut chromium, &book);
 }
 
 #[test]
