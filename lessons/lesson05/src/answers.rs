@@ -1,55 +1,44 @@
 //! Lesson 05: the third hint of each exercise, completed as a student does who has no other idea. `M` is 0 here; each
 //! other number is one known mistake, whose cause is in the exercise's file.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, iter};
 
 use candle_core::Result;
-use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total};
+use canopy::profile::{
+    Activity, Amdahl, COMPUTE_BOUND, KernelRow, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total,
+};
 
-pub fn totals<const M: u8>(spans: &[Span]) -> Vec<Total> {
-    let mut order: Vec<usize> = (0..spans.len()).collect();
-    let mut open: Vec<usize> = Vec::new();
-    let mut inside: HashMap<&str, usize> = HashMap::new();
+pub fn totals<const M: u8>(spans: &[Span], parents: &[Option<usize>]) -> Vec<Total> {
     let mut rows: HashMap<&str, Total> = HashMap::new();
-    order.sort_by_key(|&i| {
-        (
-            spans[i].lane,
-            spans[i].start,
-            std::cmp::Reverse(spans[i].end),
-            i,
-        )
-    });
-    match M {
-        7 => return totals::<0>(&spans.iter().map(|s| Span { lane: 0, ..s.clone() }).collect::<Vec<_>>()),
-        8 => order.sort_by_key(|&i| (spans[i].lane, spans[i].start, i)),
-        _ => {}
-    }
-    for i in order {
-        let (span, time) = (&spans[i], spans[i].end - spans[i].start);
-        let over = |&mut t: &mut usize| {
-            spans[t].lane != span.lane || spans[t].end < span.end
+    let around = |i: usize| iter::successors(parents[i], |&p| parents[p]);
+    for (i, span) in spans.iter().enumerate() {
+        let same = |p: usize| spans[p].name == span.name;
+        let within = around(i).any(same);
+        let within = match M {
+            2 => parents[i].is_some(),
+            3 => false,
+            4 => parents[i].is_some_and(same),
+            _ => within,
         };
-        while let Some(top) = open.pop_if(over) {
-            if M == 5 { inside.insert(&spans[top].name, 1); }
-            *inside.entry(&*spans[top].name).or_default() -= 1;
-        }
-        let same = inside.entry(&*span.name).or_default();
-        let parent = open.last().map(|&parent| &*spans[parent].name);
+        if M == 7 && within { continue; }
         let row = rows.entry(&*span.name).or_default();
         row.calls += 1;
-        row.own += time;
-        let outermost = match M {
-            2 => open.is_empty(),
-            3 => true,
-            4 => parent != Some(&*span.name),
-            _ => *same == 0,
-        };
-        if outermost { row.total += time; }
-        *same += 1;
-        if let Some(name) = parent.filter(|name| M != 1 && (M != 6 || *name != span.name)) {
-            rows.entry(name).or_default().own -= time;
+        row.own += span.duration();
+        if !within {
+            row.total += span.duration();
         }
-        open.push(i);
+    }
+    for (i, span) in spans.iter().enumerate() {
+        if M == 1 || (M == 5 && parents[i].is_some_and(|p| spans[p].name == span.name)) { continue; }
+        if M >= 6 {
+            for p in around(i).take(if M == 6 { spans.len() } else { 1 }) {
+                rows.entry(&*spans[p].name).and_modify(|row| row.own = row.own.saturating_sub(span.duration()));
+            }
+            continue;
+        }
+        if let Some(p) = parents[i] {
+            rows.entry(&*spans[p].name).or_default().own -= span.duration();
+        }
     }
     let named = |(name, row): (&str, Total)| Total { name: name.to_string(), ..row };
     let mut all: Vec<Total> = rows.into_iter().map(named).collect();
@@ -151,31 +140,22 @@ pub fn amdahl<const M: u8>(share: f64, wanted: f64) -> Amdahl {
     Amdahl { limit, needed }
 }
 
-pub fn copy_share<const M: u8>(cells: &[Vec<String>]) -> Option<f64> {
-    // The columns of the current table: time and name.
-    let mut table: Option<(usize, usize)> = None;
+pub fn copy_share<const M: u8>(rows: &[KernelRow]) -> Option<f64> {
     let (mut all, mut copies) = (0.0, 0.0);
-    for line in cells {
-        let find = |name: &str| line.iter().position(|c| c == name);
-        if let Some(name) = find("Name").or(find("Operation")) {
-            let sizes = table.filter(|_| M == 5);
-            table = find("Total Time (ns)").map(|time| (time, name)).or(sizes);
-            if M == 4 && table.is_some() { (all, copies) = (0.0, 0.0); }
-            continue;
-        }
-        if line.len() < 3 {
-            table = table.filter(|_| M == 6);
-            continue;
-        }
-        let Some((time, name)) = table else { continue };
-        let name = match &*line[name] {
-            name if M == 2 && name.contains("memcpy") => "[CUDA memcpy",
-            "[CUDA memset]" if M == 3 => continue,
-            name => name,
+    for row in rows {
+        if M == 3 && row.activity == Activity::Set { continue; }
+        let is_copy = match M {
+            2 => row.name.contains("memcpy"),
+            4 => row.activity != Activity::Kernel,
+            _ => row.activity == Activity::Copy,
         };
-        let ns = line[time].parse::<f64>().ok()?;
+        let ns = match M {
+            5 => row.ns * row.calls as f64,
+            6 => row.calls as f64,
+            _ => row.ns,
+        };
         all += ns;
-        if name.starts_with("[CUDA memcpy") {
+        if is_copy {
             copies += ns;
         }
     }

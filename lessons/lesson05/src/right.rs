@@ -2,31 +2,27 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use canopy::profile::{Amdahl, Kind, Pattern, Roof, Span, Total};
+use canopy::profile::{Activity, Amdahl, Kind, Pattern, Roof, Span, Total};
 use grader::{Right, known};
 
 use crate::{Lesson05, REFERENCE};
 
 pub const RIGHT: &[Right<Lesson05>] = &[
-    known!("5.1", "a span that ends later than all of its name before is in none of them", totals: |spans| {
-        let mut order: Vec<&Span> = spans.iter().collect();
-        order.sort_by_key(|s| (s.lane, s.start, Reverse(s.end)));
-        let (mut rows, mut reached) = (BTreeMap::<&str, Total>::new(), BTreeMap::new());
-        let mut open: Vec<&Span> = Vec::new();
-        for span in order {
-            while open.pop_if(|top| top.lane != span.lane || top.end <= span.start).is_some() {}
-            if let Some(top) = open.last() {
-                rows.entry(&top.name).or_default().own -= span.duration();
+    known!("5.1", "each span without its children, then by name", totals: |spans, parents| {
+        let mut own: Vec<u64> = spans.iter().map(Span::duration).collect();
+        for (span, parent) in spans.iter().zip(parents) {
+            parent.iter().for_each(|&p| own[p] -= span.duration());
+        }
+        let mut rows = BTreeMap::<&str, Total>::new();
+        for (i, span) in spans.iter().enumerate() {
+            let mut up = parents[i];
+            while let Some(p) = up.filter(|&p| spans[p].name != span.name) {
+                up = parents[p];
             }
             let row = rows.entry(&span.name).or_default();
             row.calls += 1;
-            row.own += span.duration();
-            let reached = reached.entry((span.lane, &span.name)).or_insert(0);
-            if span.end > *reached {
-                row.total += span.duration();
-                *reached = span.end;
-            }
-            open.push(span);
+            row.own += own[i];
+            row.total += if up.is_none() { span.duration() } else { 0 };
         }
         let mut all: Vec<Total> = rows.into_iter().map(|(name, row)| Total { name: name.into(), ..row }).collect();
         all.sort_by_key(|row| Reverse(row.own));
@@ -70,19 +66,12 @@ pub const RIGHT: &[Right<Lesson05>] = &[
         };
         Amdahl { limit: rest.recip(), needed }
     }),
-    known!("5.5", "each table read from its column names on", copy_share: |cells| {
-        let begins = |line: &Vec<String>| line.iter().any(|c| c == "Name" || c == "Operation");
-        let (mut busy, mut copies) = (0.0, 0.0);
-        for (at, head) in cells.iter().enumerate().filter(|(_, line)| begins(line)) {
-            let find = |name: &str| head.iter().position(|c| c == name);
-            let Some(time) = find("Total Time (ns)") else { continue };
-            for row in cells[at + 1..].iter().take_while(|line| line.len() > 2 && !begins(line)) {
-                let ns = row[time].parse::<f64>().ok()?;
-                busy += ns;
-                copies += if row[find("Operation").or(find("Name"))?].starts_with("[CUDA memcpy") { ns } else { 0.0 };
-            }
-        }
-        if busy > 0.0 { Some(copies / busy) } else { None }
+    known!("5.5", "by the time of what is not a copy", copy_share: |rows| {
+        let sum = |copies: bool| -> f64 {
+            rows.iter().filter(|row| (row.activity == Activity::Copy) == copies).map(|row| row.ns).sum()
+        };
+        let share = 1.0 / (1.0 + sum(false) / sum(true));
+        if rows.iter().all(|row| row.ns == 0.0) { None } else { Some(share) }
     }),
     known!("5.6", "by the two times, the longer of which counts", matmul_roof: |p, m| {
         let [rows, inner, columns] = [p.rows, p.inner, p.columns].map(|n| n as u64);

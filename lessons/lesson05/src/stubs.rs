@@ -4,13 +4,15 @@
 //! a hint.
 
 use candle_core::Result;
-use canopy::profile::{Amdahl, COMPUTE_BOUND, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total};
+use canopy::profile::{
+    Activity, Amdahl, COMPUTE_BOUND, KernelRow, Kind, Machine, MatMul, Pattern, Roof, Span, Stream, Total,
+};
 
 /// One `Total` per name, by descending self time, then name.
 ///
-/// `spans` may be in any order. Those of one lane nest or are disjoint; those of different lanes never nest.
-pub fn totals(spans: &[Span]) -> Vec<Total> {
-    todo!("5.1: which span contains which, then sum by name")
+/// `parents[i]` is the index of the innermost span around `spans[i]`, or None. `spans` may be in any order.
+pub fn totals(spans: &[Span], parents: &[Option<usize>]) -> Vec<Total> {
+    todo!("5.1: sum by name, then subtract each span from its parent")
 }
 
 /// The times of `runs` calls of `work`, in order, by `device.now()`, after `warm_up` untimed calls.
@@ -41,12 +43,9 @@ pub fn amdahl(share: f64, wanted: f64) -> Amdahl {
     todo!("5.4: the rest stays; solve for the part")
 }
 
-/// The share of copies (names that begin with `[CUDA memcpy`) in the sum of `Total Time (ns)` over all tables with this
-/// column; None if this sum is 0.
-///
-/// A line with a cell `Name` or `Operation` starts a table; one of fewer than 3 cells ends it.
-pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
-    todo!("5.5: find the header, find the columns, sum")
+/// The share of copies in the time of all rows; None if this time is 0.
+pub fn copy_share(rows: &[KernelRow]) -> Option<f64> {
+    todo!("5.5: sum the times by activity")
 }
 
 /// The roofline of `product` on `machine`: its operations and bytes, and how fast it can be. At the ridge,

@@ -1,7 +1,7 @@
 //! Where the time goes: spans of a run, their sums, the pattern that they show, and the limits of the hardware.
 //!
 //! While a recording runs ([`start`], [`stop`]), each [`span()`] becomes a [`Span`] of its [`Timeline`]; otherwise it costs one
-//! relaxed load. [`totals()`], [`name_pattern`] and [`Summary`] evaluate a timeline; [`chrome`] writes it for Chrome's tracing
+//! relaxed load. [`parents`], [`totals()`], [`name_pattern`] and [`Summary`] evaluate a timeline; [`chrome`] writes it for Chrome's tracing
 //! page, Perfetto and speedscope. [`kernel_rows`] reads the tables of nsys and nvprof.
 
 mod amdahl;
@@ -28,5 +28,5 @@ pub use span::{Kind, Lane, Span, Timeline};
 pub use stream::{Stream, time_device};
 pub use summary::Summary;
 pub use table::{Activity, KernelRow, copy_share, kernel_rows, time_share};
-pub use totals::{Total, pieces, totals};
+pub use totals::{Total, parents, pieces, totals};
 pub use trace::chrome;

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, span::covered, totals,
+    COMPUTE_BOUND, Kind, Pattern, Shares, Span, Timeline, Total, amdahl, name_pattern, parents,
+    span::covered, totals,
 };
 
 /// A summary of a recording, whose JSON has times in nanoseconds.
@@ -46,7 +47,7 @@ impl Summary {
             limit: amdahl(1.0 - shares.kernel, 1.0).limit,
             advice: pattern.map(Pattern::advice),
             dropped: timeline.dropped,
-            totals: totals(&shown),
+            totals: totals(&shown, &parents(&shown)),
         }
     }
 

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
+// ANCHOR: Activity
 /// An activity of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -14,10 +15,11 @@ pub enum Activity {
     /// Setting memory to one value.
     Set,
 }
+// ANCHOR_END: Activity
 
 impl Activity {
     /// By the name that both tools give: `[CUDA memcpy HtoD]`, `[CUDA memcpy Host-to-Device]`, `[CUDA memset]`.
-    fn of(name: &str) -> Self {
+    pub fn of(name: &str) -> Self {
         let name = name.trim_start_matches('[');
         if name.starts_with("CUDA memcpy") || name.starts_with("CUDA Unified Memory memcpy") {
             Self::Copy
@@ -29,6 +31,7 @@ impl Activity {
     }
 }
 
+// ANCHOR: KernelRow
 /// One row of a table of times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelRow {
@@ -38,9 +41,10 @@ pub struct KernelRow {
     pub activity: Activity,
     /// Number of calls.
     pub calls: u64,
-    /// Total time, nanoseconds.
+    /// Total time of all calls, nanoseconds.
     pub ns: f64,
 }
+// ANCHOR_END: KernelRow
 
 /// Reads the kernels and operations of the device, the longest time first, from the output of `nsys stats --format csv` for
 /// `cuda_gpu_kern_sum`, `cuda_gpu_mem_time_sum` or `cuda_gpu_sum`, one or several, or from that of `nvprof --csv`. Tables of
@@ -71,16 +75,9 @@ pub fn time_share(rows: &[KernelRow], activity: Activity) -> Option<f64> {
     (all > 0.0).then(|| of / all)
 }
 
-/// The share of copies in the device's busy time, from the cells of a profiler's CSV file; None if there is no table of
-/// times, or no time in it.
-///
-/// A table begins with the line that names its columns. nsys: `Time (%)`, `Total Time (ns)` and, in the last column, `Name`
-/// or `Operation`; all times in nanoseconds. nvprof: `Type`, `Time(%)`, `Time`, … `Name`; the next line contains the units,
-/// and that of Time may be `s`, `ms`, `us` or `ns`; rows whose `Type` is not `GPU activities` are of the host and do not
-/// count. Several tables may follow each other. Copies are the rows whose name begins with `[CUDA memcpy`; `[CUDA memset]`
-/// is not a copy, and counts as busy time.
-pub fn copy_share(cells: &[Vec<String>]) -> Option<f64> {
-    time_share(&rows(cells).ok()?, Activity::Copy)
+/// The share of copies in the time of all rows; None if this time is 0.
+pub fn copy_share(rows: &[KernelRow]) -> Option<f64> {
+    time_share(rows, Activity::Copy)
 }
 
 /// The columns of percentages of nsys and nvprof.
@@ -92,6 +89,10 @@ fn find(line: &[String], names: &[&str]) -> Option<usize> {
 }
 
 /// The rows of all tables of times in `cells`.
+///
+/// A table begins with the line that names its columns. nsys: `Time (%)`, `Total Time (ns)` and, in the last column, `Name`
+/// or `Operation`. nvprof: `Type`, `Time(%)`, `Time`, … `Name`; the next line contains the units; rows whose `Type` is not
+/// `GPU activities` are of the host and do not count. A line of fewer than 3 cells ends a table.
 fn rows(cells: &[Vec<String>]) -> Result<Vec<KernelRow>> {
     let mut rows = Vec::new();
     // The columns of the current table, and the nanoseconds of its unit after the line that contains it.
@@ -190,7 +191,46 @@ Time (%),Total Time (ns),Instances,Category,Operation
 \"API calls\",99.0,500.0,1,\"cudaMemcpy\"
 ";
 
-    /// Lesson 05 checks for which rows count, with their units and columns.
+    /// One table with its columns in a different order, then one of sizes.
+    const TURNED: &str = "\
+Name,Instances,Total Time (ns),Time (%)
+my_memcpy<float>,2,50.5,85.0
+[CUDA memset],1,9,15.0
+Total (MB),Count,Operation
+9,9,[CUDA memcpy Host-to-Device]
+
+Done.
+exported,5,5,5
+";
+
+    #[test]
+    fn every_table_of_times_is_read_with_its_own_columns_and_unit() {
+        let rows = kernel_rows(&[NSYS, NVPROF, TURNED, NSYS].concat()).unwrap();
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|r| (r.activity, r.calls, r.ns, r.name.as_str()))
+            .collect();
+        let (gemm, copy) = (
+            "void gemm<float, (int)128>(const float *, int)",
+            "[CUDA memcpy Host-to-Device]",
+        );
+        let expected = [
+            (
+                Activity::Kernel,
+                300,
+                8e5,
+                "void gemm<float, int=128>(float const *, int)",
+            ),
+            (Activity::Kernel, 300, 6e5, gemm),
+            (Activity::Kernel, 300, 6e5, gemm),
+            (Activity::Copy, 60, 2e5, copy),
+            (Activity::Copy, 60, 2e5, copy),
+            (Activity::Kernel, 2, 50.5, "my_memcpy<float>"),
+            (Activity::Set, 1, 9.0, "[CUDA memset]"),
+        ];
+        assert_eq!(rows, expected);
+    }
+
     #[test]
     fn errors_name_the_row() {
         let header = "Time (%),Total Time (ns),Instances,Name\n";

@@ -1,5 +1,4 @@
-//! What a recording becomes: totals, shares, a summary, a trace. Lesson 05 checks [`totals()`] and
-//! [`name_pattern`] themselves.
+//! What a recording becomes: totals, shares, a summary, a trace. Lesson 05 checks [`totals()`] and [`name_pattern`].
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -72,7 +71,7 @@ fn a_window_within_a_span_keeps_the_nesting() {
     // Within the window, both have the same start and end.
     let part = timeline().window(40, 60);
     assert_eq!(part.wall, 20);
-    let rows: Vec<_> = totals(&part.of(0))
+    let rows: Vec<_> = totals(&part.of(0), &parents(&part.of(0)))
         .into_iter()
         .map(|t| (t.name, t.total, t.own))
         .collect();
@@ -80,9 +79,32 @@ fn a_window_within_a_span_keeps_the_nesting() {
     assert_eq!(pieces(&part.of(0)), [span("next batch", Kind::Load, 0, 0, 20)]);
 }
 
-/// Spans that nest, from a list of openings and closings.
-fn nested(moves: &[(bool, u64)]) -> Vec<Span> {
-    let (mut at, mut open, mut out) = (0, Vec::new(), Vec::new());
+#[test]
+fn a_parent_is_the_innermost_span_around() {
+    let spans = |all: &[(usize, u64, u64)]| -> Vec<Span> {
+        all.iter()
+            .map(|&(lane, start, end)| span("any", Kind::Other, lane, start, end))
+            .collect()
+    };
+    // Spans that touch are side by side, except for empty ones.
+    let touching = [(0, 3, 4), (0, 0, 2), (0, 2, 5), (0, 0, 5), (0, 5, 7), (0, 7, 7)];
+    let expected = [Some(2), Some(3), Some(3), None, None, Some(4)];
+    assert_eq!(parents(&spans(&touching)), expected);
+    let lanes = [(1, 2, 3), (0, 0, 9), (1, 1, 4), (0, 5, 8)];
+    assert_eq!(parents(&spans(&lanes)), [Some(2), None, None, Some(1)]);
+    let equal = [(0, 1, 2), (0, 1, 2), (0, 1, 2)];
+    assert_eq!(parents(&spans(&equal)), [None, Some(0), Some(1)]);
+    let deep: Vec<_> = (0..300_000).rev().map(|i| (0, i, 600_000 - i)).collect();
+    assert!(
+        parents(&spans(&deep))
+            .into_iter()
+            .eq((1..300_000).map(Some).chain([None]))
+    );
+}
+
+/// Spans that nest, from a list of openings and closings, in the order of their starts, and their parents.
+fn nested(moves: &[(bool, u64)]) -> (Vec<Span>, Vec<Option<usize>>) {
+    let (mut at, mut open, mut spans, mut parents) = (0, Vec::new(), Vec::new(), Vec::new());
     let all = moves
         .iter()
         .copied()
@@ -90,12 +112,14 @@ fn nested(moves: &[(bool, u64)]) -> Vec<Span> {
     for (opens, step) in all {
         at += step;
         if opens {
-            open.push((["a", "b", "c"][open.len() % 3], at));
-        } else if let Some((name, start)) = open.pop() {
-            out.push(span(name, Kind::Other, 0, start, at));
+            parents.push(open.last().copied());
+            spans.push(span(["a", "b", "c"][open.len() % 3], Kind::Other, 0, at, at));
+            open.push(spans.len() - 1);
+        } else if let Some(i) = open.pop() {
+            spans[i].end = at;
         }
     }
-    out
+    (spans, parents)
 }
 
 fn do_not_overlap(pieces: &[Span]) -> bool {
@@ -105,11 +129,17 @@ fn do_not_overlap(pieces: &[Span]) -> bool {
 
 proptest! {
     #[test]
+    fn parents_are_those_of_the_recording(moves in prop::collection::vec((any::<bool>(), 1u64..5), 0..60)) {
+        let (spans, expected) = nested(&moves);
+        prop_assert_eq!(parents(&spans), expected);
+    }
+
+    #[test]
     fn pieces_do_not_overlap_and_keep_every_self_time(moves in prop::collection::vec((any::<bool>(), 0u64..5), 0..60)) {
-        let spans = nested(&moves);
+        let (spans, _) = nested(&moves);
         let pieces = pieces(&spans);
         prop_assert!(do_not_overlap(&pieces));
-        for of in totals(&spans) {
+        for of in totals(&spans, &parents(&spans)) {
             let own: u64 = pieces.iter().filter(|p| p.name == of.name).map(Span::duration).sum();
             prop_assert_eq!(own, of.own, "{}", of.name);
         }

@@ -25,11 +25,8 @@ pub struct Total {
 }
 // ANCHOR_END: Total
 
-/// Calls, total and self time of each name, the greatest self time first; equal ones by name.
-///
-/// Spans of one `lane` nest: of two that overlap, one contains the other. Of two with the same start and end the first in
-/// the list contains the other. Lanes are added up.
-pub fn totals(spans: &[Span]) -> Vec<Total> {
+/// Calls, total and self time of each name, by descending self time, then name. `parents` is the result of [`parents`].
+pub fn totals(spans: &[Span], parents: &[Option<usize>]) -> Vec<Total> {
     let mut by_name: HashMap<&str, Total> = HashMap::new();
     let mut of_lane: HashMap<(&str, usize), Vec<&Span>> = HashMap::new();
     for span in spans {
@@ -38,7 +35,7 @@ pub fn totals(spans: &[Span]) -> Vec<Total> {
         of.own += span.duration();
         of_lane.entry((&span.name, span.lane)).or_default().push(span);
     }
-    for (span, parent) in spans.iter().zip(parents(spans)) {
+    for (span, parent) in spans.iter().zip(parents) {
         if let Some(of) = parent.and_then(|j| by_name.get_mut(&*spans[j].name)) {
             // Cannot become negative if spans nest; 0 if they do not.
             of.own = of.own.saturating_sub(span.duration());
@@ -57,8 +54,11 @@ pub fn totals(spans: &[Span]) -> Vec<Total> {
     totals
 }
 
-/// The innermost span around each span, if there is one.
-fn parents(spans: &[Span]) -> Vec<Option<usize>> {
+/// The index of the innermost span around each span, or None.
+///
+/// Spans of one `lane` nest: of two that overlap, one contains the other. Of two with the same start and end, the first in
+/// the list contains the other.
+pub fn parents(spans: &[Span]) -> Vec<Option<usize>> {
     let mut parents = vec![None; spans.len()];
     let mut open: Vec<usize> = Vec::new();
     for i in in_order(spans) {

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use canopy::{
-    profile::{Kind, Timeline},
+    profile::{Activity, KernelRow, Kind, Span, Timeline, Total, parents},
     train::short::{Forest, small},
 };
 use kit::{
@@ -89,16 +89,18 @@ fn profile(answer: &Lesson05, table: &mut Table, name: String, run: &Timeline) {
     ]));
 }
 
-/// The share of copies in the device's busy time, by a table as nsys writes it.
+/// The share of copies in the device's busy time.
 fn copies(answer: &Lesson05, run: &Timeline) -> Option<f64> {
     let device = run.spans.iter().filter(|span| run.lanes[span.lane].device);
-    let totals = (answer.totals)(&device.cloned().collect::<Vec<_>>());
-    let head = ["Time (%)", "Total Time (ns)", "Name"].map(String::from);
-    let rows = totals
-        .into_iter()
-        .map(|total| [String::new(), total.own.to_string(), total.name]);
-    let cells: Vec<_> = [head].into_iter().chain(rows).map(Vec::from).collect();
-    (answer.copy_share)(&cells)
+    let device: Vec<Span> = device.cloned().collect();
+    let row = |total: Total| KernelRow {
+        activity: Activity::of(&total.name),
+        name: total.name,
+        calls: total.calls as u64,
+        ns: total.own as f64,
+    };
+    let totals = (answer.totals)(&device, &parents(&device));
+    (answer.copy_share)(&totals.into_iter().map(row).collect::<Vec<_>>())
 }
 
 /// Nanoseconds a step.
