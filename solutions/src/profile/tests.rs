@@ -81,25 +81,19 @@ fn a_window_within_a_span_keeps_the_nesting() {
 
 #[test]
 fn a_parent_is_the_innermost_span_around() {
-    let spans = |all: &[(usize, u64, u64)]| -> Vec<Span> {
-        all.iter()
-            .map(|&(lane, start, end)| span("any", Kind::Other, lane, start, end))
-            .collect()
+    let parents = |all: &[(usize, u64, u64)]| {
+        let one = |&(lane, start, end)| span("any", Kind::Other, lane, start, end);
+        parents(&all.iter().map(one).collect::<Vec<_>>())
     };
     // Spans that touch are side by side, except for empty ones.
-    let touching = [(0, 3, 4), (0, 0, 2), (0, 2, 5), (0, 0, 5), (0, 5, 7), (0, 7, 7)];
-    let expected = [Some(2), Some(3), Some(3), None, None, Some(4)];
-    assert_eq!(parents(&spans(&touching)), expected);
-    let lanes = [(1, 2, 3), (0, 0, 9), (1, 1, 4), (0, 5, 8)];
-    assert_eq!(parents(&spans(&lanes)), [Some(2), None, None, Some(1)]);
-    let equal = [(0, 1, 2), (0, 1, 2), (0, 1, 2)];
-    assert_eq!(parents(&spans(&equal)), [None, Some(0), Some(1)]);
+    let touching = parents(&[(0, 3, 4), (0, 0, 2), (0, 2, 5), (0, 0, 5), (0, 5, 7), (0, 7, 7)]);
+    assert_eq!(touching, [Some(2), Some(3), Some(3), None, None, Some(4)]);
+    let lanes = parents(&[(1, 2, 3), (0, 0, 9), (1, 1, 4), (0, 5, 8)]);
+    assert_eq!(lanes, [Some(2), None, None, Some(1)]);
+    assert_eq!(parents(&[(0, 1, 2); 3]), [None, Some(0), Some(1)]);
     let deep: Vec<_> = (0..300_000).rev().map(|i| (0, i, 600_000 - i)).collect();
-    assert!(
-        parents(&spans(&deep))
-            .into_iter()
-            .eq((1..300_000).map(Some).chain([None]))
-    );
+    let expected = (1..300_000).map(Some).chain([None]);
+    assert!(parents(&deep).into_iter().eq(expected));
 }
 
 /// Spans that nest, from a list of openings and closings, in the order of their starts, and their parents.
