@@ -2,7 +2,7 @@
 
 use std::{
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -14,7 +14,10 @@ use crate::{
     marks::clean::step,
 };
 
-/// Builds the book into `target/book` and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
+/// Where `cargo course bundle` puts the pages, because a class without a network has no mdBook.
+pub const BUNDLED: &str = "book/built";
+
+/// Builds the book and opens it, at an exercise (`1.2`) or a lesson (`01`) if one is given.
 pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<String> {
     let mut page = "index.html".to_owned();
     if let Some(what) = what {
@@ -22,22 +25,23 @@ pub fn book(root: &Path, lessons: &[Lesson], what: Option<&str>) -> Result<Strin
         page = lesson.manifest.chapter.replace(".md", ".html");
         page.extend(exercise.map(|e| format!("#{}", e.anchor())));
     }
-    let out = root.join("target/book");
-    // Without the pages of removed chapters.
-    if out.exists() {
-        fs::remove_dir_all(&out).with_context(|| format!("{} could not be emptied", out.display()))?;
-    }
-    fs::create_dir_all(&out).with_context(|| format!("{} could not be created", out.display()))?;
-    build(root, &out)?;
-    let address = format!("{}/{page}", address(&out));
+    let bundled = root.join(BUNDLED);
+    let folder = if bundled.is_dir() { bundled } else { build(root)? };
+    let address = format!("{}/{page}", address(&folder));
     if !open(&address) {
         eprintln!("No browser could be opened. Open this page yourself:");
     }
     Ok(format!("{address}\n"))
 }
 
-/// Runs `tests/book`, which cargo compiles first, with mdBook's crates.
-fn build(root: &Path, out: &Path) -> Result<()> {
+/// Builds the book into `target/book` by `tests/book`, which cargo compiles first, with mdBook's crates.
+pub fn build(root: &Path) -> Result<PathBuf> {
+    let out = root.join("target/book");
+    // Without the pages of removed chapters.
+    if out.exists() {
+        fs::remove_dir_all(&out).with_context(|| format!("{} could not be emptied", out.display()))?;
+    }
+    fs::create_dir_all(&out).with_context(|| format!("{} could not be created", out.display()))?;
     eprintln!("Building the book; at first mdBook, too, which takes minutes and requires a network.");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let status = cargo::command()
@@ -46,7 +50,7 @@ fn build(root: &Path, out: &Path) -> Result<()> {
         .arg("--target-dir")
         .arg(&target)
         .arg("--")
-        .args([root, out])
+        .args([root, &out])
         .stdin(Stdio::null())
         .status()
         .context("cargo could not be started")?;
@@ -54,7 +58,7 @@ fn build(root: &Path, out: &Path) -> Result<()> {
         status.success(),
         "the book could not be built; its chapters are text files in book/src"
     );
-    Ok(())
+    Ok(out)
 }
 
 /// The `file://` address of a file or a folder.

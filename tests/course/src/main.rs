@@ -6,6 +6,7 @@
 )]
 
 mod book;
+mod bundle;
 mod capstone;
 mod cargo;
 mod certificate;
@@ -103,6 +104,9 @@ enum Task {
     /// Job scripts for a cluster with Slurm, from the templates of slurm/
     #[command(subcommand)]
     Slurm(slurm::Task),
+    /// For instructors: write course, book and crates into one archive, for a class without a network
+    #[command(after_help = bundle::HELP)]
+    Bundle,
     /// For authors: write the skeleton of a lesson, with its exercise and its chapter (`new 14 "Title"`)
     New {
         /// Number of the lesson, 1 to 99
@@ -171,6 +175,7 @@ fn run(options: Options) -> Result<ExitCode> {
         Some(Task::Pack(options)) => pack::run(&root, &lessons, &options)?,
         Some(Task::Marks(options)) => marks::run(&options)?,
         Some(Task::Certificate(options)) => certificate::run(&lessons, &options)?,
+        Some(Task::Bundle) => print!("{}", bundle::bundle(&root)?),
         Some(Task::New { lesson, title }) => print!("{}", new::new(&root, lesson, &title)?),
         Some(Task::Matrix { lesson }) => {
             let lesson = lessons::lesson(&lessons, &lesson)?;

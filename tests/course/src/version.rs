@@ -32,17 +32,8 @@ const COUNTED: [&str; 12] = [
 pub fn course(root: &Path, limits: &[(&str, u64)]) -> Result<Course> {
     let sum = |(name, value): &(&str, u64)| (name.to_string(), sha256(value.to_string().as_bytes()));
     let mut sums: Vec<_> = limits.iter().map(sum).collect();
-    let is_source = |entry: &DirEntry| {
-        let name = entry.file_name().to_string_lossy();
-        // Cargo's folder is beside a manifest; a module may be called `target` as well.
-        let built = name == "target" && entry.path().with_file_name("Cargo.toml").is_file();
-        entry.depth() == 0 || !(name.starts_with('.') || built || name == "__pycache__")
-    };
     for folder in COUNTED.iter().chain(&["exercises"]) {
-        for entry in WalkDir::new(root.join(folder))
-            .into_iter()
-            .filter_entry(is_source)
-        {
+        for entry in sources(&root.join(folder)) {
             let entry = entry?;
             let path = entry.path();
             let of_student = *folder == "exercises" && !path.ends_with("Cargo.toml");
@@ -56,6 +47,17 @@ pub fn course(root: &Path, limits: &[(&str, u64)]) -> Result<Course> {
         version: env!("CARGO_PKG_VERSION").into(),
         digest: digest(sums),
     })
+}
+
+/// The file or folder `path` and what is in it, without hidden files and build outputs.
+pub fn sources(path: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
+    let is_source = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
+        // Cargo's folder is beside a manifest; a module may be called `target` as well.
+        let built = name == "target" && entry.path().with_file_name("Cargo.toml").is_file();
+        entry.depth() == 0 || !(name.starts_with('.') || built || name == "__pycache__")
+    };
+    WalkDir::new(path).into_iter().filter_entry(is_source)
 }
 
 /// The path from the root, with `/` on every system.
