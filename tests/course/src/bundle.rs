@@ -33,7 +33,6 @@ pub fn bundle(root: &Path) -> Result<String> {
         !root.join("vendor").exists(),
         "this folder was unpacked from such an archive; copy that archive"
     );
-    book::build(root)?;
     let folder = root.join("target/bundle");
     fs::create_dir_all(&folder).with_context(|| format!("{} cannot be created", folder.display()))?;
     // Without `--quiet`, `cargo vendor` prints a line for each crate.
@@ -50,13 +49,14 @@ pub fn bundle(root: &Path) -> Result<String> {
             folder.display()
         );
     }
+    book::build(root)?;
     eprintln!("Compressing.");
     let (partial, out) = (folder.join("partial"), folder.join("canopy.tar.gz"));
     pack(root, &partial).with_context(|| format!("{} cannot be written", partial.display()))?;
     fs::rename(partial, &out)?;
     fs::remove_dir_all(folder.join("vendor"))?;
     Ok(format!(
-        "{}: {} MB. On a machine with Rust, and without a network:\n  tar -xzf canopy.tar.gz\n  cd canopy\n  \
+        "{}: {} MB. On a machine with the Rust of rust-toolchain.toml, and without a network:\n  tar -xzf canopy.tar.gz\n  cd canopy\n  \
         cargo test -p lesson01\n",
         out.display(),
         out.metadata()?.len() / 1_000_000
