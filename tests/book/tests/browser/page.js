@@ -5,6 +5,8 @@
   const started = () => pieces.filter((piece) => piece.dataset.ready === "yes").length;
   const late = Date.now() + 20000;
   while (started() < pieces.length && Date.now() < late) await new Promise((next) => setTimeout(next, 20));
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) wrong.push(`the page is ${scrollWidth} pixels wide in a window of ${clientWidth}`);
   if (started() < pieces.length) wrong.push(`of ${pieces.length} pieces and quizzes, ${started()} started`);
 
   for (const theme of typeof axe === "undefined" ? [] : ["light", "navy"]) {
