@@ -97,7 +97,7 @@ mod tests {
             (2, "gnu", "[\n[gnu::constructor]] void f();"),
             (1, "extern", "extern \"C\" int system(const char*);"),
             (1, "extern", "extern \"C\" __global__ void exit(int);"),
-            (1, "extern", "extern \"C\" __global__ void f(int a = {}), e(int);"),
+            (1, "extern", "extern \"C\" __global__ void f(int a=[]{}()),e();"),
             (1, "\"", "void f(const char* s = \"/*\"); goto out; // */"),
             (1, "'", "int a = '//'; goto out;"),
             (1, odd, "// \\\n/*\ngoto out;\n// */"),
