@@ -218,6 +218,12 @@ exported,5,5,5
     }
 
     #[test]
+    fn the_example_of_lesson_05_has_the_share_of_its_chapter() {
+        let rows = kernel_rows(include_str!("../../../lessons/lesson05/kernels.csv")).unwrap();
+        assert_eq!(copy_share(&rows), Some(0.225));
+    }
+
+    #[test]
     fn errors_name_the_row() {
         let header = "Time (%),Total Time (ns),Instances,Name\n";
         for (text, parts) in [
