@@ -36,7 +36,7 @@ def speeds(rows, mode):
             cells.append(f"{speed / rate:.2f}" if speed and rate else "–")
         cells += [number(by.get(name, {}).get("peak_mib")) for name in ["canopy", "eager"]]
         lines.append(cells)
-    head = ["clouds/s", "canopy", "eager", "ratio", "torch.compile", "ratio", "peak MiB", "eager's"]
+    head = ["clouds/s", "canopy", "eager", "ratio", "torch.compile", "ratio", "canopy, MiB", "eager, MiB"]
     return table(head, lines)
 
 
@@ -45,7 +45,7 @@ def page(record):
     where = f"{gpu['name']}, driver {gpu['driver_version']}" if gpu else "no GPU: an emulated grid and the CPU"
     text = [f"Recorded on {record['date'][:10]} on {where}, by `{record['command']}`."]
     parts = record["parts"]
-    rows = [[name, part["state"], part["said"].replace("|", "\\|")] for name, part in parts.items()]
+    rows = [[name, part["state"], part["said"].replace("|", "\\|").replace("--", "\\-\\-")] for name, part in parts.items()]
     text.append(table(["part", "result", "what was found"], rows, align="---"))
     found = parts.get("bench", {}).get("numbers", {}).get("rows", [])
     for mode, title in [("train", "Training"), ("infer", "Inference")]:

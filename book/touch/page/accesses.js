@@ -20,12 +20,13 @@ touch.pieces.accesses = (piece) => {
   const text = ({ x, y }, name, label) => touch.make("text", { x, y: y + 11, class: name }, label);
   const picture = ({ size, words, writes }) => {
     const rows = Math.ceil(size / 32);
-    const svg = touch.make("svg", { width: left + 32 * width + 2, height: top + rows * height + 2, "aria-hidden": "true" });
+    const paper = { width: left + 32 * width + 2, height: top + rows * height + 2 };
+    const svg = touch.make("svg", { ...paper, viewBox: `0 0 ${paper.width} ${paper.height}`, "aria-hidden": "true" });
     for (let word = 0; word < size; word += 1) svg.append(box(word, 1, 1, "touch-word"));
     for (let row = 0; row < rows; row += 1) svg.append(text({ ...place(32 * row), x: 0 }, "touch-axis", 32 * row));
     for (const [thread, word] of words) {
       const { x, y } = place(word);
-      svg.append(box(word, 1, 1, writes ? "touch-backward" : "touch-forward"), text({ x: x + width / 2, y }, "touch-label", thread));
+      svg.append(box(word, 1, 1, writes ? "touch-b" : "touch-a"), text({ x: x + width / 2, y }, "touch-label", thread));
     }
     return svg;
   };
@@ -66,7 +67,7 @@ touch.pieces.accesses = (piece) => {
     says.textContent = sentences(steps[i], steps[Math.max(0, i - 1)].barriers);
     [back.disabled, next.disabled] = [i === 0, i + 1 === steps.length];
   };
-  piece.append(touch.make("div", { className: "touch-row" }, kernel.row, at.row, back, next), says, chart,
-    touch.make("p", { className: "touch-note" }, "Recorded on the emulated grid; of a transpose, one warp is shown. A row is 32 words of 4 bytes, and the number in a coloured box is the thread that accesses the word. Outlines mark sectors of global memory that are touched, banks of shared memory with a conflict, or a race."));
+  piece.append(touch.make("div", { className: "touch-row" }, kernel.row, at.row, touch.make("span", { className: "touch-control" }, back, next)), says, chart,
+    touch.make("p", { className: "touch-note" }, "Recorded on the emulated grid; a transpose shows one warp. A row is 32 words of 4 bytes, and the number in a coloured box is the thread that accesses the word. Outlines mark sectors of global memory that are touched, banks of shared memory with a conflict, or a race."));
   show();
 };

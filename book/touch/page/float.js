@@ -2,7 +2,7 @@
 touch.pieces.float = (piece, call) => {
   const input = touch.make("input", { type: "text", inputMode: "decimal", value: "0.1", size: 14 });
   const says = touch.make("p", { role: "status" });
-  const { table, body } = touch.table(["format", "sign, exponent, mantissa", "stored", "relative error", "largest"]);
+  const { table, body } = touch.table(["format", "stored", "relative error", "sign, exponent, mantissa", "largest"]);
   const sums = touch.table(["format", "sum"]);
   const examples = ["0.1", "1", "0.001", "70000", "500", "1e-8", "3.14159265"];
   const term = touch.choice("Add", [["1", "1"], ["0.1", "0.1"], ["0.001", "0.001"], ["0.0001", "0.0001"]], () => add());
@@ -19,7 +19,8 @@ touch.pieces.float = (piece, call) => {
     says.textContent = bad ? "Type a number, for example 0.1 or 1e-8." : "";
     if (bad) return;
     touch.fill(body, call("float", x).map((row) => [
-      row.format, bits(row), row.value, row.error === null ? "–" : row.error === 0 ? "exact" : row.error.toExponential(1), row.largest.toPrecision(3),
+      row.format, row.value, row.error === null ? "–" : row.error === 0 ? "exact" : row.error.toExponential(1), bits(row),
+      row.largest < 1e6 ? row.largest.toLocaleString("en") : row.largest.toPrecision(3),
     ]));
   };
   const add = () => {

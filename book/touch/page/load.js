@@ -8,19 +8,35 @@ addEventListener("DOMContentLoaded", () => {
   for (const wide of document.querySelectorAll(".table-wrapper, pre > code, figure.wide > p")) {
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   }
-  // Of a long contract, the first three lines; the exercise has all of it.
+  // An option keeps its dashes. Short code stays on one line, and in a table it breaks after punctuation.
+  for (const code of document.querySelectorAll("main :not(pre) > code")) {
+    code.innerHTML = code.innerHTML.replace(/(^|\s)(--?[\w-]+)/g, '$1<span class="unbroken">$2</span>');
+    if (code.closest("table")) {
+      code.innerHTML = code.innerHTML.replace(/(::|[._/(=,])(?=[^\s):=.…])(?![^<]*>)/g, "$1<wbr>");
+    } else if (code.textContent.length <= 24) {
+      code.className = "unbroken";
+    }
+  }
+  // Of the first comment of more than five lines in a contract, three lines or fewer, to the end of a sentence.
   for (const code of document.querySelectorAll("code.contract")) {
     const lines = code.innerHTML.split("\n");
-    const end = lines.findIndex((line) => !line.includes("///"));
-    if (end < 5) continue;
-    code.innerHTML = `${lines.slice(0, 3).join("\n")}\n<span hidden>${lines.slice(3, end).join("\n")}\n</span>${lines.slice(end).join("\n")}`;
+    const isComment = (i) => lines[i]?.includes("///");
+    const first = lines.findIndex((_, i) => !isComment(i - 1) && [0, 1, 2, 3, 4, 5].every((k) => isComment(i + k)));
+    if (first < 0) continue;
+    // Not within a list or a table.
+    const plain = lines.map((line) => line.replace(/<[^>]*>/g, "").trim());
+    const isEnd = (i) => /[.:]$/.test(plain[i]) && !/^\/\/\/ [-|]/.test(plain[i + 1]);
+    const from = first + ([3, 2].find((n) => isEnd(first + n - 1)) ?? 1);
+    const end = lines.findIndex((_, i) => i > from && !isComment(i));
+    const [shown, folded, after] = [lines.slice(0, from), lines.slice(from, end), lines.slice(end)].map((part) => part.join("\n"));
+    code.innerHTML = `${shown}\n<span hidden>${folded}\n</span>${after}`;
     const rest = code.querySelector("[hidden]");
     const button = document.createElement("button");
     button.type = "button";
     button.className = "contract-rest";
     const show = (hidden) => {
       rest.hidden = hidden;
-      button.textContent = hidden ? `Show ${end - 3} more lines of the contract` : "Show fewer lines";
+      button.textContent = hidden ? `Show ${end - from} more lines of the contract` : "Show fewer lines";
       button.setAttribute("aria-expanded", !hidden);
     };
     show(true);
@@ -34,8 +50,9 @@ addEventListener("DOMContentLoaded", () => {
       const button = document.createElement("button");
       button.type = "button";
       // The text before the explanation is the choice; the right one is emphasised.
-      const right = choice.querySelector(":scope > em, :scope > p > em") !== null;
-      button.append(...[...choice.childNodes].filter((node) => node !== explanation).map((node) => node.textContent.trim()));
+      const right = choice.querySelector(":scope > em, :scope > p > em");
+      right?.replaceWith(...right.childNodes);
+      button.append(...[...choice.childNodes].filter((node) => node !== explanation));
       const answer = document.createElement("div");
       answer.hidden = true;
       answer.className = "quiz-answer";

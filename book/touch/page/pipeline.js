@@ -13,13 +13,13 @@ touch.pieces.pipeline = (piece, call) => {
     const svg = touch.make("svg", { viewBox: `0 0 ${end * unit} ${held.length * height}`, width: end * unit, "aria-hidden": "true" });
     for (const { stage, micro_batch, backward, start, end: to } of spans) {
       const box = { x: start * unit + 0.5, y: stage * height + 1, width: (to - start) * unit - 1, height: height - 3 };
-      svg.append(touch.make("rect", { ...box, class: backward ? "touch-backward" : "touch-forward" }));
+      svg.append(touch.make("rect", { ...box, class: backward ? "touch-b" : "touch-a" }));
       if (unit * (to - start) > 13) {
-        svg.append(touch.make("text", { x: box.x + box.width / 2, y: box.y + 16, class: "touch-label" }, String(micro_batch + 1)));
+        svg.append(touch.make("text", { x: box.x + box.width / 2, y: box.y + 16, class: "touch-label" }, String(micro_batch)));
       }
     }
     chart.replaceChildren(svg);
-    says.textContent = `The step takes ${end} units of time. Idle time is ${(100 * bubble).toFixed(0)} % of the time of the work. `
+    says.textContent = `The step takes ${end} units of time. The bubble is ${(100 * bubble).toFixed(0)} % of the computing time. `
       + `The stages store the activations of ${held.join(", ")} micro-batches.`;
   };
   piece.append(touch.make("div", { className: "touch-row" }, stages.row, batches.row, schedule.row), chart, says,

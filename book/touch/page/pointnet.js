@@ -32,7 +32,7 @@ touch.pieces.pointnet = (piece, call) => {
   };
   const bar = (p) => {
     const svg = touch.make("svg", { viewBox: "0 0 100 10", class: "touch-bar", "aria-hidden": "true" });
-    svg.append(touch.make("rect", { width: 100 * p, height: 10, class: "touch-probability" }));
+    svg.append(touch.make("rect", { width: 100 * p, height: 10, class: "touch-a" }));
     return svg;
   };
   const change = (before, after, species) => {

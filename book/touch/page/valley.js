@@ -16,6 +16,7 @@ touch.pieces.valley = (piece, call) => {
   });
   const line = (points, name) => touch.make("path", { d: `M${points.map((p) => p.map((v) => v.toFixed(3)).join(" ")).join("L")}`, class: name });
   const show = () => {
+    momentum.row.querySelector("input").disabled = optimizer.get() === "sgd";
     const { points, losses, rates, diverged } = call("valley", optimizer.get(), schedule.get(), 10 ** rate.get(), momentum.get(), steps.get());
     const inside = points.map(([x, y]) => [Math.max(-9, Math.min(9, x)), Math.max(-9, Math.min(9, -y))]);
     map.replaceChildren(...rings, line(inside, "touch-walk"), ...inside.map(([cx, cy]) => touch.make("circle", { cx, cy, r: 0.06, class: "touch-point" })));
@@ -24,7 +25,7 @@ touch.pieces.valley = (piece, call) => {
     const top = Math.max(...rates);
     curve.replaceChildren(
       line(rates.map((r, i) => [at(i, losses.length), 138 - 128 * (r / top)]), "touch-rate"),
-      line(logs.map((l, i) => [at(i, losses.length), 74 - (l / 8) * 128]), "touch-walk"),
+      line(logs.map((l, i) => [at(i, losses.length), 10 + (4 - l) * (128 / 12)]), "touch-walk"),
     );
     const last = losses.at(-1);
     says.textContent = diverged
@@ -33,6 +34,6 @@ touch.pieces.valley = (piece, call) => {
   };
   piece.append(touch.make("div", { className: "touch-row" }, optimizer.row, schedule.row, rate.row, momentum.row, steps.row),
     touch.make("div", { className: "touch-row" }, map, curve), says,
-    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: on the left, lines of equal loss and the parameters after each step; on the right, by step, the loss (from 10⁻⁹ to 10⁴, logarithmic) and the learning rate (dashed)."));
+    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: first, lines of equal loss and the parameters after each step; then, by step, the loss (from 10⁻⁸ to 10⁴, logarithmic) and the learning rate (dashed)."));
   show();
 };

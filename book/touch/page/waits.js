@@ -7,7 +7,7 @@ touch.pieces.waits = (piece, call) => {
   const decode = touch.slider("Decode a batch", { min: 1, max: 80, value: 30, show: ms }, draw);
   const copy = touch.slider("Copy", { min: 0, max: 20, value: 3, show: ms }, draw);
   const step = touch.slider("Step", { min: 1, max: 40, value: 10, show: ms }, draw);
-  const overlap = touch.choice("Copy", [["1", "during the step"], ["", "after the step"]], draw);
+  const overlap = touch.choice("Copy runs", [["1", "during the step"], ["", "after the step"]], draw);
   const chart = touch.make("div", { className: "touch-chart", tabIndex: 0, role: "region", "aria-label": "Timeline" });
   const says = touch.make("p", { role: "status" });
   const show = () => {
@@ -24,14 +24,14 @@ touch.pieces.waits = (piece, call) => {
       if (start >= until) continue;
       const width = Math.max(0.5, (Math.min(end, until) - start) * unit - 0.5);
       const box = { x: left + start * unit, y: row * height + 1, width, height: height - 3 };
-      svg.append(touch.make("rect", { ...box, class: ["touch-forward", "touch-backward", "touch-optimizer"][Math.max(0, row - n + 1)] }));
-      if (width > 14) svg.append(touch.make("text", { x: box.x + width / 2, y: box.y + 14, class: "touch-label" }, String(batch + 1)));
+      svg.append(touch.make("rect", { ...box, class: ["touch-b", "touch-c", "touch-a"][Math.max(0, row - n + 1)] }));
+      if (width > 14) svg.append(touch.make("text", { x: box.x + width / 2, y: box.y + 14, class: "touch-label" }, String(batch)));
     }
     chart.replaceChildren(svg);
     says.textContent = `A batch every ${pace.toFixed(1)} ms; the step runs ${(100 * busy).toFixed(0)} % of the time. `
       + (pace > step.get() + 0.05 ? "The step waits." : "The step never waits: more workers would not help.");
   };
   piece.append(touch.make("div", { className: "touch-row" }, workers.row, ahead.row, decode.row, copy.row, step.row, overlap.row), chart, says,
-    touch.make("p", { className: "touch-note" }, "The first 16 of 48 batches. A worker starts a batch if fewer than “batches ahead” are finished or under way and not yet copied."));
+    touch.make("p", { className: "touch-note" }, "The first 16 of 48 batches. A worker starts a batch while fewer than “batches ahead” are in work or wait for the copy."));
   show();
 };

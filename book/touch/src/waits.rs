@@ -18,10 +18,10 @@ struct Span {
 #[derive(Serialize)]
 struct Timeline {
     spans: Vec<Span>,
-    /// The share of the time in which the step is computed, from the first step to the last.
-    busy: f64,
     /// Milliseconds from one step to the next, on average over the second half.
     pace: f64,
+    /// The share of the time in which a step is computed, at this pace.
+    busy: f64,
 }
 
 /// Returns the timeline of `batches` batches. A batch is decoded by the worker that is free first, at most `ahead` batches
@@ -81,12 +81,12 @@ fn timeline(
         taken.push(copies);
         steps.push((starts, starts + step));
     }
-    let (first, last) = (steps[0].0, steps[batches - 1].1);
     let half = (batches / 2).saturating_sub(1);
+    let pace = (steps[batches - 1].0 - steps[half].0) / (batches - 1 - half).max(1) as f64;
     Timeline {
         spans,
-        busy: step * batches as f64 / (last - first),
-        pace: (steps[batches - 1].0 - steps[half].0) / (batches - 1 - half).max(1) as f64,
+        pace,
+        busy: (step / pace).min(1.0),
     }
 }
 

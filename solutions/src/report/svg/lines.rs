@@ -186,8 +186,15 @@ impl<'a> Frame<'a> {
         };
         for (x, y) in circles {
             let at = format!("{} {}", plot.x_label, tick_label(x));
-            let hover = format!("{}, {at}: {}", series.name, plot.value(y));
-            let place = format!("cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"", self.px(x), self.py(y));
+            let name = Some(&series.name).filter(|name| !name.is_empty());
+            let name = name.map_or(String::new(), |name| format!("{name}, "));
+            let hover = format!("{name}{at}: {}", plot.value(y));
+            let grey = if series.contour {
+                " style=\"fill:var(--m)\""
+            } else {
+                ""
+            };
+            let place = format!("cx=\"{:.1}\" cy=\"{:.1}\" r=\"3\"{grey}", self.px(x), self.py(y));
             out.shape("circle", place, colour, &hover);
         }
     }
