@@ -58,10 +58,10 @@ pub fn backward_sharded(
     todo!("9.4: gather again, from the last layer, and reduce")
 }
 
-/// The bytes that a rank keeps: `[weights + masters, gradients, optimizer]`. Stage 1 shares optimizer state and master
+/// The bytes that a rank keeps: `[weights + masters, gradients, optimizer]`. Stage 1 shards optimizer state and master
 /// weights, stage 2 also gradients, stage 3 also weights. A share is `parameters/ranks`, rounded up.
 pub fn bytes_per_rank(parameters: u64, each: BytesPerParameter, stage: Stage, ranks: u64) -> [u64; 3] {
-    todo!("9.5: what is shared, what is not")
+    todo!("9.5: what is sharded, what is not")
 }
 
 /// The numbers that a rank sends in a step: a reduce-scatter and an all-gather, at stage 3 one more all-gather. Each

@@ -17,8 +17,8 @@ pub fn column_parallel(x: &Tensor, weight: &Tensor, bias: &Tensor) -> Result<Ten
     todo!("10.1: the product with this rank's rows, and its part of the bias")
 }
 
-/// Returns the gradients of `column_parallel`, given the gradient `grad_y` of this rank's outputs. That of `x` is the
-/// sum over all ranks, by one call of `sum_over_ranks`. Returns its error.
+/// Returns the gradients of `column_parallel`, given the gradient `grad_y` of this rank's outputs. The gradient of
+/// `x` is summed over all ranks, by one call of `sum_over_ranks`. Returns its error.
 pub fn column_parallel_backward(
     collective: &dyn Collective,
     x: &Tensor,

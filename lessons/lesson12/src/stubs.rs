@@ -19,7 +19,7 @@ pub fn embedding_gradient(ids: &[u32], grad: &Tensor) -> Result<SparseGradient> 
     todo!("12.1: the different ids, and the sum of the rows of each")
 }
 
-/// Returns the mean over n targets y of `½·ln 2π + ln σ + ½·((y − μ)/σ)²`, a scalar, with `μ = mean`,
+/// Returns the mean over n targets y of `0.5·ln 2π + ln σ + 0.5·((y − μ)/σ)²`, a scalar, with `μ = mean`,
 /// `ln σ = log_std` and `y = target`, all `[n]`. `backward` through it reaches all three.
 ///
 /// For ln σ from −60 to 60, loss and gradients are finite if f32 can represent them. Returns an error if the shapes

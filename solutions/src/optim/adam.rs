@@ -18,7 +18,7 @@ pub struct AdamConfig {
     /// λ: λ times the parameter is added to its gradient.
     pub weight_decay: f64,
     /// Whether weight decay is decoupled, as in AdamW: each step then multiplies the parameter by 1 − lr·λ, and the
-    /// gradient does not change. [`OptimConfig::AdamW`](super::OptimConfig::AdamW) sets it.
+    /// gradient does not change. `OptimConfig::AdamW` sets it.
     #[serde(skip)]
     pub decoupled: bool,
 }

@@ -19,8 +19,8 @@ pub struct LarsConfig {
     /// η, the trust coefficient: at learning rate 1 and without momentum, a tensor's step is about this fraction of the
     /// norm of its weights.
     pub trust: f64,
-    /// Whether tensors with at most one axis (biases, γ and β of batch norm) get a trust ratio and weight decay as
-    /// well. Most implementations leave them out.
+    /// Whether tensors with at most one axis (biases, γ and β of batch norm) also get a trust ratio and weight
+    /// decay. Most implementations leave them out.
     pub vectors: bool,
 }
 // ANCHOR_END: LarsConfig

@@ -20,7 +20,7 @@ pub struct EngineState {
     pub micro_batches: usize,
     /// Sum of their gradients divided by `accumulation`; empty if there are none.
     pub gradients: Vec<f32>,
-    /// The loss scale: the gradients are those of loss × `scaler.scale()`.
+    /// The loss scale: the gradients belong to loss × `scaler.scale()`.
     pub scaler: Box<dyn LossScale>,
     /// Maximum norm of the mean gradients of all parameters; 0: they are not clipped.
     pub clip: f64,

@@ -108,7 +108,7 @@ fn stated_minutes_are_counted() {
     let [all_hours, core_hours, choice_hours] =
         [core + choices, core, choices].map(|part| part as f64 / 60.0);
     let hours = format!(
-        "{all_hours:.0} hours: {core_hours:.1} for the core (lessons 01 to 08), {choice_hours:.1} for the five choices"
+        "{all_hours:.1} hours: {core_hours:.1} for the core (lessons 01 to 08), {choice_hours:.1} for the five choices"
     );
     assert!(
         plain.contains(&hours),

@@ -6,9 +6,12 @@ use std::{fs, path::Path};
 const WORDS: usize = 60_000;
 
 /// Ways to write that the pages avoid, and what to write instead.
-const AVOIDED: [(&str, &str); 6] = [
+const AVOIDED: [(&str, &str); 9] = [
     (" that of ", "repeat the noun"),
     (" those of ", "repeat the noun"),
+    (" That of ", "repeat the noun"),
+    (" Those of ", "repeat the noun"),
+    (" - So ", "because, which means, or nothing"),
     (". So ", "because, which means, or nothing"),
     (", too.", "put the fact where it belongs"),
     (", too,", "put the fact where it belongs"),

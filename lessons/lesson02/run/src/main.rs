@@ -52,7 +52,7 @@ fn experiment(answer: &Lesson02, report: &mut Report) -> Result<()> {
     let accuracy = baseline.accuracy(&baseline.logits);
     report.say(format!(
         "{:.0} % of {} other trees are classified correctly\n\
-         the logits of these functions differ from those of canopy's forward pass by at most {off:.0e}",
+         the logits of these functions differ from canopy's forward pass by at most {off:.0e}",
         100.0 * accuracy,
         tried.len(),
     ));

@@ -69,7 +69,7 @@ fn experiment(answer: &Lesson07, report: &mut Report) -> Result<()> {
     report.json("suggestion", json!(range.suggestion));
     let (plain, normed) = accumulate::differences(trees)?;
     report.say(format!(
-        "\nGradient of {LARGE} clouds against that of micro-batches of {MICRO}, relative difference:\n\
+        "\nGradient of {LARGE} clouds against micro-batches of {MICRO}, relative difference:\n\
          without batch norm {plain:.1e}, with batch norm {normed:.2}."
     ));
     report.json("accumulation", json!([plain, normed]));

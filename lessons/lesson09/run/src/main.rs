@@ -51,7 +51,7 @@ fn experiment(answer: &Lesson09, report: &mut Report) -> Result<()> {
     let one = &trainings[0].2.losses;
     let off = losses().flat_map(|all| all.iter().zip(one).map(|(a, b)| (a - b).abs()));
     report.say(format!(
-        "The loss falls from {:.4} to {:.4}. In any step of any way, it is at most {:.1e} from that of one rank.",
+        "The loss falls from {:.4} to {:.4}. In any step of any way, it is at most {:.1e} from the loss of one rank.",
         one[0],
         one[STEPS - 1],
         off.fold(0.0, f64::max)

@@ -93,7 +93,7 @@ fn layers(answer: &Lesson10, report: &mut Report) -> Result<()> {
     report.say(format!(
         "\nTwo linear layers, {inputs} → {hidden} → {outputs}, {} parameters, {rows} rows, over ranks. Of each column, the largest of all \
          ranks: micro-batches held, parameters, numbers sent forward and backward, and the difference of outputs and gradients from \
-         those of one rank.",
+         one rank's.",
         (inputs + 1) * hidden + (hidden + 1) * outputs
     ));
     let mut table = Table::new([

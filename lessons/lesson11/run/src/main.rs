@@ -67,17 +67,16 @@ fn on_the_grid(answer: &Lesson11, report: &mut Report) -> Result<()> {
     let (of_network, rest) = launches.split_at(9);
     let (of_others, of_chain) = rest.split_at(5);
     let title = format!(
-        "{} trees of {} points: a layer of {} channels, one of {}, and the maximum over the points of a tree. In KiB of global \
-         memory: what the threads ask for, one by one; what is moved, which is the sectors that the requests of their warps \
-         touch; the fewest, if the values of each request were neighbours; and each list once. Passes: of shared memory, a \
-         request.",
+        "{} trees of {} points: a layer of {} channels, one of {}, and the maximum over the points of a tree. Global memory in \
+         KiB: asked, by the threads; moved, the sectors that the requests of their warps touch; fewest, the same if the values of \
+         each request were neighbours; once, each list once. Passes: of shared memory, per request.",
         SMALL.0, SMALL.1, CHANNELS[0], CHANNELS[1]
     );
     report.table("network", &title, &table(of_network));
     report.say(format!(
         "\nThe results differ from candle's by at most {most:.1e}."
     ));
-    let title = "Other kernels for the same tasks, beside those of the exercises";
+    let title = "Other kernels for the same tasks, beside the exercises' own";
     report.table("others", title, &table(of_others));
     for (name, page) in of_others.iter().filter_map(|launch| launch.page.as_ref()) {
         report.file(name, page.clone())?;
@@ -95,7 +94,7 @@ fn on_the_grid(answer: &Lesson11, report: &mut Report) -> Result<()> {
         left("chain"),
         kib("counted"),
         kib("by 11.8"),
-        scientific("off by"),
+        scientific("results differ"),
     ];
     let mut table = Table::new(first.into_iter().chain(times));
     let cost = |fused, (rows, channels), [flops, bytes]: [f64; 2]| {
@@ -115,7 +114,7 @@ fn on_the_grid(answer: &Lesson11, report: &mut Report) -> Result<()> {
         table.row(json!([name, counted, by, off(&three, values), cpu, gpu]));
     }
     let title = format!(
-        "Its bytes, counted and by 11.8. The times are predicted by 11.8 and not measured, for {} points and {} channels.",
+        "Bytes, counted and by 11.8. The times are predicted by 11.8 and not measured, for {} points and {} channels.",
         LARGE.0, LARGE.1
     );
     report.table("fused", &title, &table);

@@ -102,7 +102,7 @@ pub fn report(answer: &Lesson04, report: &mut Report) -> Result<()> {
         .count();
     report.say(format!(
         "\nStopped in epoch 3, resumed, and trained to the end: of {} tensors of network and \
-         optimizer, {differ} differ from those of the run that was not stopped.",
+         optimizer, {differ} differ from the run that was not stopped.",
         whole.len()
     ));
     report.json("resumed_tensors", whole.len());
