@@ -65,7 +65,8 @@ touch.pieces.accesses = (piece) => {
     mark(svg, steps[i]);
     chart.replaceChildren(svg);
     says.textContent = sentences(steps[i], steps[Math.max(0, i - 1)].barriers);
-    [back.disabled, next.disabled] = [i === 0, i + 1 === steps.length];
+    touch.off(back, i === 0);
+    touch.off(next, i + 1 === steps.length);
   };
   piece.append(touch.make("div", { className: "touch-row" }, kernel.row, at.row, touch.make("span", { className: "touch-control" }, back, next)), says, chart,
     touch.make("p", { className: "touch-note" }, "Recorded on the emulated grid; a transpose shows one warp. A row is 32 words of 4 bytes, and the number in a coloured box is the thread that accesses the word. Outlines mark sectors of global memory that are touched, banks of shared memory with a conflict, or a race."));

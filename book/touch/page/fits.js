@@ -1,4 +1,4 @@
-// Does the model fit into a GPU? (chapter 09)
+// Does the model fit into a GPU? (chapter 09 and the planner)
 touch.pieces.fits = (piece, call) => {
   const sizes = [1e8, 3e8, 1e9, 3e9, 7e9, 13e9, 30e9, 70e9, 175e9, 1e12];
   const name = (n) => (n >= 1e12 ? `${n / 1e12} trillion` : n >= 1e9 ? `${n / 1e9} billion` : `${n / 1e6} million`);
@@ -8,7 +8,8 @@ touch.pieces.fits = (piece, call) => {
   const mixed = touch.choice("Precision", [["1", "bf16, fp32 master weight"], ["", "fp32"]], draw);
   const moments = touch.choice("Optimizer", [["2", "Adam"], ["1", "SGD with momentum"], ["0", "SGD"]], draw);
   const memory = touch.choice("Memory of a GPU", [["80", "80 GB (H100)"], ["141", "141 GB (H200)"], ["40", "40 GB (A100)"], ["24", "24 GB"]], draw);
-  const { table, body } = touch.table(["stage", "fits", "memory", "weights", "gradients", "optimizer", "sum", "sent a step"]);
+  const { table, body } = touch.table("Memory by stage", ["stage", "fits", "memory", "weights", "gradients", "optimizer", "sum", "sent per step"]);
+  const says = touch.make("p", { role: "status" });
   // As in the figure above: the colors of the three.
   const kinds = { weights: "touch-a", gradients: "touch-c", optimizer: "touch-b" };
 
@@ -26,13 +27,16 @@ touch.pieces.fits = (piece, call) => {
   const show = () => {
     const limit = Number(memory.get()) * 1e9;
     const rows = call("fits", sizes[size.get()], mixed.get() === "1", Number(moments.get()), 2 ** ranks.get());
+    let first = null;
     touch.fill(body, rows.map((row) => {
       const each = Object.keys(kinds).map((kind) => row[kind]);
       const total = each.reduce((sum, bytes) => sum + bytes, 0);
+      if (total <= limit) first ??= row.stage;
       return [row.stage, total <= limit ? "yes" : "no", bar(row, limit, 1.5 * limit), ...[...each, total, row.sent].map(touch.bytes)];
     }));
+    says.textContent = first === null ? "The model fits at no stage." : `The first that fits: ${first}.`;
   };
-  piece.append(touch.make("div", { className: "touch-row" }, size.row, ranks.row, mixed.row, moments.row, memory.row), table,
-    touch.make("p", { className: "touch-note" }, "Bars, from the left: weights, gradients, optimizer state; the line is the memory of the GPU. Activations and buffers come on top."));
+  piece.append(touch.make("div", { className: "touch-row" }, size.row, ranks.row, mixed.row, moments.row, memory.row), table, says,
+    touch.make("p", { className: "touch-note" }, "Bars, from the left: weights, gradients, optimizer state; the line is the memory of the GPU, and a bar ends at 1.5 times this memory. Weights include master weights; activations and buffers are extra. A GB is 10⁹ bytes; `canopy plan` prints GiB of 2³⁰."));
   show();
 };

@@ -2,8 +2,8 @@
 touch.pieces.float = (piece, call) => {
   const input = touch.make("input", { type: "text", inputMode: "decimal", value: "0.1", size: 14 });
   const says = touch.make("p", { role: "status" });
-  const { table, body } = touch.table(["format", "stored", "relative error", "sign, exponent, mantissa", "largest"]);
-  const sums = touch.table(["format", "sum"]);
+  const { table, body } = touch.table("The number in each format", ["format", "stored", "relative error", "sign, exponent, mantissa", "largest"]);
+  const sums = touch.table("Sums", ["format", "sum"]);
   const examples = ["0.1", "1", "0.001", "70000", "500", "1e-8", "3.14159265"];
   const term = touch.choice("Add", [["1", "1"], ["0.1", "0.1"], ["0.001", "0.001"], ["0.0001", "0.0001"]], () => add());
   const count = touch.slider("times", { min: 1, max: 6, value: 6, show: (v) => `10${"⁰¹²³⁴⁵⁶"[v]}` }, () => add());
@@ -13,11 +13,13 @@ touch.pieces.float = (piece, call) => {
     return touch.make("code", { className: "touch-bits" }, part("sign", sign), " ", part("exponent", exponent), " ", part("mantissa", mantissa));
   };
   const show = () => {
-    const x = Number(input.value.trim().replace(",", "."));
+    // 65,504 is a whole number, 0,1 a decimal one.
+    const typed = input.value.trim().replace("−", "-").replace(/,(?=\d{3}(?!\d))/g, "").replace(",", ".");
+    const x = Number(typed.replace(/^([+-]?)inf$/i, "$1Infinity"));
     const bad = input.value.trim() === "" || Number.isNaN(x);
     input.setAttribute("aria-invalid", bad);
     says.textContent = bad ? "Type a number, for example 0.1 or 1e-8." : "";
-    if (bad) return;
+    if (bad) return touch.fill(body, []);
     touch.fill(body, call("float", x).map((row) => [
       row.format, row.value, row.error === null ? "–" : row.error === 0 ? "exact" : row.error.toExponential(1), bits(row),
       row.largest < 1e6 ? row.largest.toLocaleString("en") : row.largest.toPrecision(3),

@@ -14,7 +14,7 @@ addEventListener("DOMContentLoaded", () => {
     if (code.closest("table")) {
       code.innerHTML = code.innerHTML.replace(/(::|[._/(=,])(?=[^\s):=.…])(?![^<]*>)/g, "$1<wbr>");
     } else if (code.textContent.length <= 24) {
-      code.className = "unbroken";
+      code.classList.add("unbroken");
     }
   }
   // Of the first comment of more than five lines in a contract, three lines or fewer, to the end of a sentence.
@@ -66,6 +66,10 @@ addEventListener("DOMContentLoaded", () => {
     }
     quiz.dataset.ready = "yes";
   }
+  // mdBook turns the page at ← and →, and opens the sidebar at a swipe. In a piece, and in what scrolls, both are the reader's.
+  const keep = (event) => event.target.closest(".touch, .quiz, [tabindex='0']") && event.stopPropagation();
+  document.body.addEventListener("keydown", (event) => event.key.startsWith("Arrow") && keep(event));
+  document.body.addEventListener("touchstart", keep, { passive: true });
   if (!document.querySelector("[data-touch]")) return;
   const script = document.createElement("script");
   script.src = `${path_to_root}touch.js`;

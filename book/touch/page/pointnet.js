@@ -11,7 +11,7 @@ touch.pieces.pointnet = (piece, call) => {
   const shuffle = touch.button("shuffle", () => { order += 1; show("Points shuffled"); });
   const next = touch.button("next tree", () => { tree = (tree + 1) % last.trees; last = null; show(`Tree ${tree + 1}`); });
   const canvas = touch.make("canvas", { className: "touch-cloud", tabIndex: 0, role: "img", "aria-label": "The tree from the side. Arrow keys turn and tilt it." });
-  const { table, body } = touch.table(["species", "probability", "percent"]);
+  const { table, body } = touch.table("Probabilities", ["species", "probability", "percent"]);
   const says = touch.make("p", { role: "status" });
   const percent = (p) => `${(100 * p).toFixed(1)}\u00a0%`;
 

@@ -20,12 +20,12 @@ touch.pieces.ring = (piece, call) => {
     const head = touch.make("tr", {}, touch.make("th", { scope: "col" }, "rank"), ...summed.map((_, c) => touch.make("th", { scope: "col" }, `chunk ${c}`)));
     const rows = summed.map((_, rank) => touch.make("tr", {}, touch.make("th", { scope: "row" }, `${rank}`), ...cells(rank)));
     board.replaceChildren(touch.make("table", {}, touch.make("thead", {}, head), touch.make("tbody", {}, ...rows)));
-    back.disabled = at === 0;
-    next.disabled = at + 1 === steps.length;
+    touch.off(back, at === 0);
+    touch.off(next, at + 1 === steps.length);
     const half = at === 0 ? "Before the first step" : at < p ? `Reduce-scatter, step ${at} of ${p - 1}` : `All-gather, step ${at - p + 1} of ${p - 1}`;
     says.textContent = `${half}. Each rank has sent ${at} of ${2 * (p - 1)} messages, ${(at / p).toFixed(2)} times the list.`;
   };
-  piece.append(touch.make("div", { className: "touch-row" }, ranks.row, back, next), board, says,
+  piece.append(touch.make("div", { className: "touch-row" }, ranks.row, touch.make("span", { className: "touch-control" }, back, next)), board, says,
     touch.make("p", { className: "touch-note" }, "A cell counts the ranks that are already summed into this chunk."));
   show();
 };

@@ -45,24 +45,49 @@ touch.button = (text, pressed) => {
   return button;
 };
 
+/** Shows a button as off. It keeps the focus, which a disabled one loses. */
+touch.off = (button, isOff) => button.setAttribute("aria-disabled", isOff);
+
+/** Named rows of boxes over time, and a button that lets the time run. */
+touch.timeline = (label) => {
+  const chart = touch.make("div", { className: "touch-chart", tabIndex: 0, role: "region", "aria-label": label });
+  const appear = [{ clipPath: "inset(0 100% 0 0)" }, { clipPath: "inset(0)" }];
+  const run = touch.button("▶ run", () => chart.querySelector(".touch-time").animate(appear, 5000));
+  const draw = (names, boxes, end, width = 640) => {
+    const [left, height, unit] = [80, 24, width / end];
+    const svg = touch.make("svg", { viewBox: `0 0 ${left + width} ${names.length * height}`, width: left + width, "aria-hidden": "true" });
+    names.forEach((name, row) => svg.append(touch.make("text", { x: 0, y: row * height + 16, class: "touch-axis" }, name)));
+    const time = touch.make("g", { class: "touch-time" });
+    for (const { row, start, end: to, color, text } of boxes) {
+      const box = { x: left + start * unit, y: row * height + 1, width: Math.max(0.5, (to - start) * unit - 0.5), height: height - 3 };
+      time.append(touch.make("rect", { ...box, class: color }));
+      if (box.width > 14) time.append(touch.make("text", { x: box.x + box.width / 2, y: box.y + 15, class: "touch-label" }, `${text}`));
+    }
+    svg.append(time);
+    chart.replaceChildren(svg);
+  };
+  return { chart, run, draw };
+};
+
 /** Replaces the content of `table`'s body. A cell is a text or an element; the first of a row is its heading. */
 touch.fill = (body, rows) => {
   body.replaceChildren(...rows.map(([head, ...cells]) =>
     touch.make("tr", {}, touch.make("th", { scope: "row" }, head), ...cells.map((cell) => touch.make("td", {}, cell)))));
 };
 
-/** A table with a heading row; returns the table and its body. */
-touch.table = (heads) => {
+/** A table with a heading row; returns the table, named `label`, and its body. */
+touch.table = (label, heads) => {
   const body = touch.make("tbody");
   const cells = heads.map((head) => touch.make("th", { scope: "col" }, head));
   const table = touch.make("table", {}, touch.make("thead", {}, touch.make("tr", {}, ...cells)), body);
-  return { table: touch.make("div", { className: "table-wrapper", tabIndex: 0, role: "region", "aria-label": heads[0] }, table), body };
+  return { table: touch.make("div", { className: "table-wrapper", tabIndex: 0, role: "region", "aria-label": label }, table), body };
 };
 
 /** Bytes with a decimal unit. */
 touch.bytes = (count) => {
+  if (count === 0) return "0 B";
   const units = ["B", "kB", "MB", "GB", "TB"];
-  const unit = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(count, 1)) / 3)));
+  const unit = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(count, 1)) / 3));
   return `${(count / 10 ** (3 * unit)).toPrecision(3)} ${units[unit]}`;
 };
 

@@ -3,7 +3,7 @@ touch.pieces.valley = (piece, call) => {
   const draw = () => show();
   const optimizer = touch.choice("Optimizer", [["sgd", "SGD"], ["momentum", "SGD with momentum"], ["adam", "Adam"]], draw);
   const schedule = touch.choice("Schedule", [["constant", "constant"], ["cosine", "cosine with warm-up"], ["one-cycle", "one cycle"], ["range", "range test"]], draw);
-  const rate = touch.slider("Learning rate", { min: -3, max: 0.3, step: 0.02, value: -1.3, show: (v) => (10 ** v).toPrecision(2) }, draw);
+  const rate = touch.slider("Learning rate", { min: -3, max: 0.3, step: 0.02, value: -1.1, show: (v) => (10 ** v).toPrecision(3) }, draw);
   const momentum = touch.slider("Momentum", { min: 0, max: 0.98, step: 0.02, value: 0.9, show: (v) => v.toFixed(2) }, draw);
   const steps = touch.slider("Steps", { min: 5, max: 200, step: 5, value: 60 }, draw);
   const map = touch.make("svg", { viewBox: "-5 -2.4 10 4.8", class: "touch-map", "aria-hidden": "true" });
@@ -29,11 +29,11 @@ touch.pieces.valley = (piece, call) => {
     );
     const last = losses.at(-1);
     says.textContent = diverged
-      ? `Diverged after ${losses.length - 1} steps, at a learning rate of ${rates.at(-1).toPrecision(2)}.`
+      ? `Diverged at step ${losses.length - 1}, at a learning rate of ${rates.at(-1).toPrecision(3)}.`
       : `After ${losses.length - 1} steps the loss is ${last.toPrecision(3)}; it began at ${losses[0].toPrecision(3)}.`;
   };
   piece.append(touch.make("div", { className: "touch-row" }, optimizer.row, schedule.row, rate.row, momentum.row, steps.row),
     touch.make("div", { className: "touch-row" }, map, curve), says,
-    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: first, lines of equal loss and the parameters after each step; then, by step, the loss (from 10⁻⁸ to 10⁴, logarithmic) and the learning rate (dashed)."));
+    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: first, lines of equal loss and the parameters after each step; then, by step, the loss (from 10⁻⁸ to 10⁴, logarithmic) and the learning rate (dashed). The range test uses each rate for one step only, and diverges later than a constant rate."));
   show();
 };

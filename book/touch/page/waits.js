@@ -8,30 +8,20 @@ touch.pieces.waits = (piece, call) => {
   const copy = touch.slider("Copy", { min: 0, max: 20, value: 3, show: ms }, draw);
   const step = touch.slider("Step", { min: 1, max: 40, value: 10, show: ms }, draw);
   const overlap = touch.choice("Copy runs", [["1", "during the step"], ["", "after the step"]], draw);
-  const chart = touch.make("div", { className: "touch-chart", tabIndex: 0, role: "region", "aria-label": "Timeline" });
+  const { chart, run, draw: timeline } = touch.timeline("Timeline of workers, copy and step");
   const says = touch.make("p", { role: "status" });
   const show = () => {
     const n = workers.get();
     const { spans, busy, pace } = call("waits", n, ahead.get(), decode.get(), copy.get(), step.get(), overlap.get() === "1", 48);
     const until = spans.filter((span) => span.row === n + 1)[15].end;
-    const [unit, height, left] = [640 / until, 22, 80];
-    const svg = touch.make("svg", { viewBox: `0 0 ${left + 640} ${(n + 2) * height}`, width: left + 640, "aria-hidden": "true" });
-    for (let row = 0; row < n + 2; row += 1) {
-      const name = row < n ? `worker ${row + 1}` : ["copy", "step"][row - n];
-      svg.append(touch.make("text", { x: 0, y: row * height + 15, class: "touch-axis" }, name));
-    }
-    for (const { row, batch, start, end } of spans) {
-      if (start >= until) continue;
-      const width = Math.max(0.5, (Math.min(end, until) - start) * unit - 0.5);
-      const box = { x: left + start * unit, y: row * height + 1, width, height: height - 3 };
-      svg.append(touch.make("rect", { ...box, class: ["touch-b", "touch-c", "touch-a"][Math.max(0, row - n + 1)] }));
-      if (width > 14) svg.append(touch.make("text", { x: box.x + width / 2, y: box.y + 14, class: "touch-label" }, String(batch)));
-    }
-    chart.replaceChildren(svg);
+    const names = [...Array(n).keys()].map((i) => `worker ${i + 1}`).concat("copy", "step");
+    const boxes = spans.filter(({ start }) => start < until).map(({ row, batch, start, end }) =>
+      ({ row, start, end: Math.min(end, until), text: batch, color: ["touch-b", "touch-c", "touch-a"][Math.max(0, row - n + 1)] }));
+    timeline(names, boxes, until);
     says.textContent = `A batch every ${pace.toFixed(1)} ms; the step runs ${(100 * busy).toFixed(0)} % of the time. `
       + (pace > step.get() + 0.05 ? "The step waits." : "The step never waits: more workers would not help.");
   };
-  piece.append(touch.make("div", { className: "touch-row" }, workers.row, ahead.row, decode.row, copy.row, step.row, overlap.row), chart, says,
+  piece.append(touch.make("div", { className: "touch-row" }, workers.row, ahead.row, decode.row, copy.row, step.row, overlap.row, run), chart, says,
     touch.make("p", { className: "touch-note" }, "The first 16 of 48 batches. A worker starts a batch while fewer than “batches ahead” are in work or wait for the copy."));
   show();
 };

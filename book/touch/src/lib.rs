@@ -1,12 +1,14 @@
 //! The arithmetic of the book's interactive pieces. A page calls these functions, and receives JSON.
 //!
-//! Formats, bytes, neurons, optimizers, schedules and clouds are canopy's: [`kernels`], [`loader`], [`precision`], [`random`],
-//! [`schedule`], [`shard`] and [`split`] contain its files.
+//! Formats, bytes, buckets, neurons, optimizers, schedules and clouds are canopy's: [`kernels`], [`loader`], [`parallel`],
+//! [`precision`], [`random`], [`schedule`], [`shard`] and [`split`] contain its files.
 
+mod buckets;
 mod fits;
 mod float;
 mod kernels;
 mod loader;
+mod parallel;
 mod pipeline;
 mod pointnet;
 mod precision;
@@ -24,6 +26,7 @@ mod waits;
 extern crate self as canopy_data;
 pub use random::Philox;
 
+pub use buckets::gradients;
 pub use fits::fits;
 pub use float::{float, sum};
 pub use pipeline::pipeline;

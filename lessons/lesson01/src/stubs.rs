@@ -38,8 +38,8 @@ pub fn momentum_step(
     todo!("1.4: first the velocity, then the parameter")
 }
 
-/// Takes one step of Adam for each parameter w and its gradient g: m ← β₁·m + (1−β₁)·g and v ← β₂·v + (1−β₂)·g², then w
-/// ← w − lr·m̂/(√v̂ + ε), where m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
+/// Takes one step of Adam for each parameter w and its gradient g: m ← β₁·m + (1−β₁)·g and v ← β₂·v + (1−β₂)·g²,
+/// then w ← w − lr·m̂/(√v̂ + ε), where m̂ = m/(1−β₁ᵗ) and v̂ = v/(1−β₂ᵗ).
 ///
 /// Add 1 to `state.step` first: it is t. Dtypes are as in 1.3; compute 1−βᵗ in f64.
 pub fn adam_step(

@@ -41,7 +41,7 @@ pub const CHECKS: &[Check<Lesson09>] = rows! { "9.5";
             let n = d.whole(10, 99) as u64;
             [at(&Stage::ALL[..1], &[(n, 1), (n, 2), (n, 7)]), at(&Stage::ALL, &[(n, 1)])].concat()
         };
-        shares_more_with_each_stage: "Stage 1 shares optimizer state",
+        shares_more_with_each_stage: "Stage 1 shards optimizer state",
             "Master weights and optimizer are shared from stage 1 on, gradients from 2 on, weights at 3." =>
             |d| at(&Stage::ALL[1..], &[(7 * d.whole(10, 99) as u64, 7)]);
         rounds_shares_up: "rounded up", "Divide `parameters` by `ranks`, round up, then multiply by the bytes." =>

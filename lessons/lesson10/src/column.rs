@@ -61,7 +61,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.1";
             "Multiply x by the transpose of this rank's rows of W, and add its part of the bias to each row, once." => |d| layers(d, false);
     }
     by gradients {
-        sums_the_gradient_of_x_alone: "the sum over all ranks",
+        sums_the_gradient_of_x_alone: "summed over all ranks",
             "Sum the gradient of x by one `sum_over_ranks` that all ranks call; those of weight and bias stay on this rank." =>
             |d| [layers(d, true), layers(d, false)].concat();
     }

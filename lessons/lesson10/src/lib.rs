@@ -5,6 +5,7 @@
 #[allow(clippy::let_and_return, clippy::unwrap_used, reason = "as a student writes it")]
 mod answers;
 mod bubble;
+mod candidate;
 mod column;
 mod gpipe;
 mod layer;
@@ -27,7 +28,7 @@ use canopy::{
 };
 
 grader::contract! {
-    pub struct Lesson10 of exercise10 with column, row, gpipe, one_f_one_b, bubble, planner;
+    pub struct Lesson10 of exercise10 with column, row, gpipe, one_f_one_b, bubble, candidate, planner;
     "10.1" column_parallel: fn(&Tensor, &Tensor, &Tensor) -> Result<Tensor> = split::column_parallel;
     "10.1" column_parallel_backward: fn(&dyn Collective, &Tensor, &Tensor, &Tensor) -> Result<LinearGrads>
         = split::column_parallel_backward;
@@ -38,5 +39,5 @@ grader::contract! {
     "10.5" bubble: fn(usize, usize) -> f64 = split::bubble;
     "10.5" activations_held: fn(&[Action]) -> usize = split::activations_held;
     "10.6" candidate: fn(&Work, &Machine, u64, u64, Stage) -> Choice = split::candidate;
-    "10.6" choose: fn(&Work, &Machine) -> Choice = split::choose;
+    "10.7" choose: fn(&Work, &Machine) -> Choice = split::choose;
 }

@@ -1,21 +1,19 @@
-//! 10.6: the planner.
+//! 10.7: the planner.
 
 use canopy::{
     precision::{BF16, bytes_per_parameter},
-    shard::Stage::{self, Zero0, Zero1, Zero2},
+    shard::Stage::{Zero0, Zero1, Zero2},
     split::{Choice, Machine, Work},
 };
 use grader::{Check, Facts, Mistake, Verdict, given, mistakes, rows};
 
 use crate::{Lesson10, REFERENCE, answers};
 
-type Input = (Work, Machine);
-/// A step, a machine, `tensor` and `pipeline`, the stage.
-type Split = (Work, Machine, [u64; 2], Stage);
+pub type Input = (Work, Machine);
 
 /// A thousand parameters of 16 bytes, and few bytes of activations a sample: so that a case can be followed by hand. Where one
 /// sample does not fit beside the model, ZeRO does not help.
-fn work(activations: u64) -> Work {
+pub fn work(activations: u64) -> Work {
     Work {
         parameters: 1000,
         each: bytes_per_parameter(BF16, 2),
@@ -37,7 +35,7 @@ fn machine(nodes: u64, ranks_per_node: u64, memory: u64) -> Machine {
 }
 
 /// A machine with less and less memory: always one byte less than the choice before needs. Cases whose choice is `which`.
-fn cases(work: Work, (nodes, ranks): (u64, u64), which: fn(&Choice) -> bool) -> Vec<Input> {
+pub fn cases(work: Work, (nodes, ranks): (u64, u64), which: fn(&Choice) -> bool) -> Vec<Input> {
     let (mut all, mut machine) = (Vec::new(), machine(nodes, ranks, 10_000_000));
     loop {
         let choice = (REFERENCE.choose)(&work, &machine);
@@ -51,23 +49,6 @@ fn cases(work: Work, (nodes, ranks): (u64, u64), which: fn(&Choice) -> bool) -> 
     }
 }
 
-/// The cases with what is chosen for each.
-fn splits(cases: Vec<Input>) -> Vec<Split> {
-    let split = |(work, machine)| {
-        let c = (REFERENCE.choose)(&work, &machine);
-        (work, machine, [c.tensor, c.pipeline], c.stage)
-    };
-    cases.into_iter().map(split).collect()
-}
-
-fn kept(answer: &Lesson10, (work, machine, [tensor, pipeline], stage): Split) -> Verdict {
-    let case = given(format!(
-        "{work:?}, {machine:?}, tensor {tensor}, pipeline {pipeline}, {stage:?}"
-    ));
-    let of = |lesson: &Lesson10| facts((lesson.candidate)(&work, &machine, tensor, pipeline, stage));
-    case.same(of(answer), of(&REFERENCE))
-}
-
 fn chosen(answer: &Lesson10, (work, machine): Input) -> Verdict {
     let case = given(format!("{work:?}, {machine:?}"));
     case.same(
@@ -77,7 +58,7 @@ fn chosen(answer: &Lesson10, (work, machine): Input) -> Verdict {
 }
 
 /// First which candidate it is, then what it keeps.
-fn facts(c: Choice) -> Facts {
+pub fn facts(c: Choice) -> Facts {
     let candidate = format!("tensor {}, pipeline {}, {:?}", c.tensor, c.pipeline, c.stage);
     Facts::default()
         .text("candidate", candidate)
@@ -96,28 +77,7 @@ fn facts(c: Choice) -> Facts {
         .cause("`fits` is whether `bytes` is at most the memory of a rank.")
 }
 
-pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
-    by kept {
-        keeps_the_largest_micro_batch: "its other fields",
-            "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
-            let work = work(100 + d.whole(0, 20) as u64);
-            [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| splits(cases(work, size, |c| c.tensor == 1))).collect()
-        };
-        keeps_the_parts_of_a_split: "its other fields",
-            "parts = `tensor` · `pipeline`: a rank keeps parameters / parts, and activations / parts of each sample." => |_| {
-            let splits = |work| splits(cases(work, (6, 4), |c| c.tensor * c.pipeline > 1));
-            [splits(work(30_000)), splits(Work { batch: 2, ..work(30_000) })].concat()
-        };
-        rounds_each_quotient_up: "its other fields", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
-            let [parameters, activations] = [1_001, 10_001].map(|n| n + 12 * d.whole(0, 40) as u64);
-            let work = Work { parameters, batch: 49, ..work(activations) };
-            [(1, 4), (4, 3)].iter().flat_map(|&size| splits(cases(work, size, |_| true))).collect()
-        };
-        fits_exactly: "its other fields", "`fits` is whether `bytes` is at most the memory of a rank." => |_| {
-            let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
-            splits(cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect())
-        };
-    }
+pub const CHECKS: &[Check<Lesson10>] = rows! { "10.7";
     by chosen {
         prefers_data_parallelism: "Data parallelism", "The first candidate is data parallelism with `Zero0`; return the first that fits." => |d| {
             let sizes = [(1, 1), (1, 4), (2, 3), (d.whole(2, 5) as u64, 2)];
@@ -179,14 +139,10 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
     }
 };
 
-pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" [candidate, choose];
+pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.7" choose;
     1 "The candidate with the fewest bytes is chosen; it is the first that fits.";
     2 "ZeRO 3 is a candidate over slow links, too: it needs one node, or links between nodes that are as fast as those inside.";
     3 "Only powers of two are tried; each divisor of `ranks_per_node` is a candidate.";
     4 "There may be more stages than layers.";
-    5 "The micro-batch is always one sample; take the largest that fits.";
-    6 "A stage holds the activations of all micro-batches, as in GPipe; in 1F1B it holds at most `pipeline`.";
-    7 "A stage holds `pipeline` micro-batches even if there are fewer.";
     8 "If none fits, the last candidate is returned; return the one with the fewest bytes.";
-    9 "A split fits if its bytes are at most the memory: <= and not <.";
 };

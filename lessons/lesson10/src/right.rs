@@ -5,7 +5,7 @@ use canopy::{
     shard::{Stage, bytes_per_rank},
     split::{
         Action::{self, Backward, Forward},
-        Choice, LinearGrads, sum_over_ranks,
+        Choice, LinearGrads, Machine, Work, sum_over_ranks,
     },
 };
 use grader::{Right, known};
@@ -65,7 +65,8 @@ pub const RIGHT: &[Right<Lesson10>] = &[
         let kept = |n: usize| order[..n].iter().map(|a| if matches!(a, Forward(_)) { 1_i64 } else { -1 }).sum::<i64>();
         (0..=order.len()).map(kept).max().unwrap_or(0) as usize
     }),
-    known!("10.6", "with the divisor 1, sorted", choose: |w, m| {
+    known!("10.6", "a smaller micro-batch until it fits", candidate: shrunk),
+    known!("10.7", "with the divisor 1, sorted", choose: |w, m| {
         let stages = if m.nodes > 1 && m.between < m.inside { 3 } else { 4 };
         let whole = Stage::ALL[..stages].iter().map(|&s| (1, 1, s));
         let layers = (1..=m.ranks_per_node).map(|t| (t, 1, Stage::Zero0));
@@ -75,21 +76,37 @@ pub const RIGHT: &[Right<Lesson10>] = &[
             if m.ranks_per_node % tensor + m.nodes % pipeline > 0 {
                 continue;
             }
-            let parts = tensor * pipeline;
-            let data = m.nodes * m.ranks_per_node / parts;
-            let share = w.batch.div_ceil(data);
-            let sample = w.activations.div_ceil(parts);
-            let model = bytes_per_rank(w.parameters.div_ceil(parts), w.each, stage, data).into_iter().sum::<u64>();
-            let mut micro_batch = if pipeline == 1 { share } else { 1 };
-            while micro_batch > 1 && model + micro_batch * sample > m.memory {
-                micro_batch -= 1;
-            }
-            let micro_batches = share.div_ceil(micro_batch);
-            let bytes = model + micro_batches.min(pipeline) * micro_batch * sample;
-            let fits = bytes <= m.memory;
-            all.push(Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits });
+            all.push(shrunk(w, m, tensor, pipeline, stage));
         }
         all.sort_by_key(|c| if c.fits { 0 } else { c.bytes });
         all[0]
     }),
 ];
+
+/// Makes the micro-batch smaller until it fits.
+fn shrunk(w: &Work, m: &Machine, tensor: u64, pipeline: u64, stage: Stage) -> Choice {
+    let parts = tensor * pipeline;
+    let data = m.nodes * m.ranks_per_node / parts;
+    let share = w.batch.div_ceil(data);
+    let sample = w.activations.div_ceil(parts);
+    let model = bytes_per_rank(w.parameters.div_ceil(parts), w.each, stage, data)
+        .into_iter()
+        .sum::<u64>();
+    let mut micro_batch = if pipeline == 1 { share } else { 1 };
+    while micro_batch > 1 && model + micro_batch * sample > m.memory {
+        micro_batch -= 1;
+    }
+    let micro_batches = share.div_ceil(micro_batch);
+    let bytes = model + micro_batches.min(pipeline) * micro_batch * sample;
+    let fits = bytes <= m.memory;
+    Choice {
+        tensor,
+        pipeline,
+        data,
+        stage,
+        micro_batch,
+        micro_batches,
+        bytes,
+        fits,
+    }
+}

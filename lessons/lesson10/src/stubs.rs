@@ -84,5 +84,5 @@ pub fn candidate(work: &Work, machine: &Machine, tensor: u64, pipeline: u64, sta
 /// - `Zero0` with `tensor` = each divisor of `ranks_per_node`, ascending.
 /// - `Zero0` with `tensor = ranks_per_node` and `pipeline` = each divisor of `nodes` up to `layers`, ascending.
 pub fn choose(work: &Work, machine: &Machine) -> Choice {
-    todo!("10.6: the candidates, the first that fits")
+    todo!("10.7: the candidates, the first that fits")
 }

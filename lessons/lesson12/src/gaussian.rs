@@ -19,10 +19,10 @@ fn drawn(d: &mut Draw, n: usize) -> Vec<Named> {
 
 pub const CHECKS: &[Check<Lesson12>] = rows! { "12.2";
     by loss {
-        includes_the_constant_and_the_deviation: "½·ln 2π + ln σ",
+        includes_the_constant_and_the_deviation: "0.5·ln 2π + ln σ",
             "For y = μ, two terms remain: 0.9189 plus `log_std` as it is. Their sum may be negative." =>
             |d| [0.25, -0.5, 1.25, -2.0].map(|log_std| one(d, log_std, 0.0)).to_vec();
-        measures_the_distance_in_units_of_the_deviation: "½·((y − μ)/σ)²",
+        measures_the_distance_in_units_of_the_deviation: "0.5·((y − μ)/σ)²",
             "Multiply y − μ by exp(−ln σ), where ln σ is `log_std`; add half of the square." => |d| {
             let pairs = [3.0, -2.0].map(|distance| [-1.0, 0.75, 0.25].map(|log_std| (log_std, distance)));
             pairs.into_iter().flatten().map(|(log_std, distance)| one(d, log_std, distance)).collect()

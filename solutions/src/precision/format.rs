@@ -108,7 +108,7 @@ pub fn round_to(x: f32, format: Format) -> f32 {
     let wide = f64::from(x);
     let over = || match format.overflow {
         Overflow::Infinity => f32::INFINITY.copysign(x),
-        Overflow::Nan => f32::NAN,
+        Overflow::Nan => f32::NAN.copysign(x),
         Overflow::Saturate => (format.max as f32).copysign(x),
     };
     if x.is_infinite() {

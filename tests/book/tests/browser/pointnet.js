@@ -22,7 +22,11 @@
   set("Input", "select", "1", "change");
   set("Input", "select", "", "change");
   set("Noise", "input", "1", "input");
-  piece.querySelector("canvas").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown" }));
+  // An arrow key turns the tree, not the page, which would end this script.
+  for (const key of ["ArrowRight", "ArrowLeft", "ArrowDown"]) {
+    piece.querySelector("canvas").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  }
+  await new Promise((next) => setTimeout(next, 500));
   note();
   return said;
 })();

@@ -1,0 +1,63 @@
+//! 10.6: what a rank keeps.
+
+use canopy::{
+    shard::Stage,
+    split::{Machine, Work},
+};
+use grader::{Check, Mistake, Verdict, given, mistakes, rows};
+
+use crate::{
+    Lesson10, REFERENCE, answers,
+    planner::{Input, cases, facts, work},
+};
+
+/// A step, a machine, `tensor` and `pipeline`, the stage.
+type Split = (Work, Machine, [u64; 2], Stage);
+
+/// The cases with what is chosen for each.
+fn splits(cases: Vec<Input>) -> Vec<Split> {
+    let split = |(work, machine)| {
+        let c = (REFERENCE.choose)(&work, &machine);
+        (work, machine, [c.tensor, c.pipeline], c.stage)
+    };
+    cases.into_iter().map(split).collect()
+}
+
+fn kept(answer: &Lesson10, (work, machine, [tensor, pipeline], stage): Split) -> Verdict {
+    let case = given(format!(
+        "{work:?}, {machine:?}, tensor {tensor}, pipeline {pipeline}, {stage:?}"
+    ));
+    let of = |lesson: &Lesson10| facts((lesson.candidate)(&work, &machine, tensor, pipeline, stage));
+    case.same(of(answer), of(&REFERENCE))
+}
+
+pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
+    by kept {
+        keeps_the_largest_micro_batch: "its other fields",
+            "Without a pipeline, a rank keeps one micro-batch: as many samples as fit beside the model, at least 1, at most the share." => |d| {
+            let work = work(100 + d.whole(0, 20) as u64);
+            [(1, 4), (1, 1), (3, 2)].iter().flat_map(|&size| splits(cases(work, size, |c| c.tensor == 1))).collect()
+        };
+        keeps_the_parts_of_a_split: "its other fields",
+            "parts = `tensor` · `pipeline`: a rank keeps parameters / parts, and activations / parts of each sample." => |_| {
+            let splits = |work| splits(cases(work, (6, 4), |c| c.tensor * c.pipeline > 1));
+            [splits(work(30_000)), splits(Work { batch: 2, ..work(30_000) })].concat()
+        };
+        rounds_each_quotient_up: "its other fields", "The share, parameters and activations of a rank, and the micro-batches are rounded up." => |d| {
+            let [parameters, activations] = [1_001, 10_001].map(|n| n + 12 * d.whole(0, 40) as u64);
+            let work = Work { parameters, batch: 49, ..work(activations) };
+            [(1, 4), (4, 3)].iter().flat_map(|&size| splits(cases(work, size, |_| true))).collect()
+        };
+        fits_exactly: "its other fields", "`fits` is whether `bytes` is at most the memory of a rank." => |_| {
+            let exactly = |(work, machine)| (work, Machine { memory: (REFERENCE.choose)(&work, &machine).bytes, ..machine });
+            splits(cases(work(100), (4, 4), |_| true).into_iter().map(exactly).collect())
+        };
+    }
+};
+
+pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" candidate;
+    5 "The micro-batch is always one sample; take the largest that fits.";
+    6 "A stage holds the activations of all micro-batches, as in GPipe; in 1F1B it holds at most `pipeline`.";
+    7 "A stage holds `pipeline` micro-batches even if there are fewer.";
+    9 "A split fits if its bytes are at most the memory: <= and not <.";
+};
