@@ -37,6 +37,6 @@ touch.pieces.fits = (piece, call) => {
     says.textContent = first === null ? "The model fits at no stage." : `The first that fits: ${first}.`;
   };
   piece.append(touch.make("div", { className: "touch-row" }, size.row, ranks.row, mixed.row, moments.row, memory.row), table, says,
-    touch.make("p", { className: "touch-note" }, "Bars, from the left: weights, gradients, optimizer state; the line is the memory of the GPU, and a bar ends at 1.5 times this memory. Weights include master weights; activations and buffers are extra. A GB is 10⁹ bytes; `canopy plan` prints GiB of 2³⁰."));
+    touch.make("p", { className: "touch-note" }, "Bars, from the left: weights, gradients, optimizer state; the line is the memory of the GPU, and a bar ends at 1.5 times this memory. Weights include master weights; activations and buffers are extra. A GB is 10⁹ bytes; ", touch.make("code", {}, "canopy plan"), " prints GiB of 2³⁰."));
   show();
 };

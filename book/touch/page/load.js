@@ -4,21 +4,35 @@
 addEventListener("DOMContentLoaded", () => {
   // mdBook's label says whether the sidebar is open, which only a button may.
   document.getElementById("mdbook-sidebar-toggle")?.setAttribute("role", "button");
+  // Short code, an option with its value, and a short word in a table stay whole; a long one in a table breaks after punctuation.
+  const escape = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+  for (const code of document.querySelectorAll("main :not(pre) > code")) {
+    const isCell = code.closest("table") !== null;
+    if (code.textContent.length <= (isCell ? 17 : 30) || /^[01 ]+$/.test(code.textContent)) {
+      code.classList.add("unbroken");
+      continue;
+    }
+    code.innerHTML = code.textContent.match(/[`(]?-\S+(?: [\w.`]{1,9}(?!\S))?|\S+|\s+/g).map((word) => {
+      const isWhole = /^[`(]?-.{1,30}$/.test(word) || (isCell && /^\S{1,17}$/.test(word));
+      if (isWhole) return `<span class="unbroken">${escape(word)}</span>`;
+      const ends = word.length > 24 ? /(::|[./(,=_])(?=[^\s):,.…])/g : /(::|[./(,])(?=[^\s):,.…])/g;
+      return isCell ? escape(word).replace(ends, "$1<wbr>") : escape(word);
+    }).join("");
+  }
+  // A number and its unit stay together.
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (text.parentElement.closest("code, script")) continue;
+    text.data = text.data.replace(/(\d) (?=%|·|(?:ms|s|m|kB|MB|GB|KiB|MiB|GiB|W|kWh)(?!\w))/g, "$1\u00a0");
+  }
   // What scrolls can be reached with the keyboard.
   for (const wide of document.querySelectorAll(".table-wrapper, pre > code, figure.wide > p")) {
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   }
-  // An option keeps its dashes. Short code stays on one line, and in a table it breaks after punctuation.
-  for (const code of document.querySelectorAll("main :not(pre) > code")) {
-    code.innerHTML = code.innerHTML.replace(/(^|\s)(--?[\w-]+)/g, '$1<span class="unbroken">$2</span>');
-    if (code.closest("table")) {
-      code.innerHTML = code.innerHTML.replace(/(::|[._/(=,])(?=[^\s):=.…])(?![^<]*>)/g, "$1<wbr>");
-    } else if (code.textContent.length <= 24) {
-      code.classList.add("unbroken");
-    }
-  }
   // Of the first comment of more than five lines in a contract, three lines or fewer, to the end of a sentence.
-  for (const code of document.querySelectorAll("code.contract")) {
+  for (const code of document.querySelectorAll("code.contract:not(details *)")) {
+    code.innerHTML = code.innerHTML.replace(/-&gt;|&amp;\[/g, '<span class="unbroken">$&</span>');
     const lines = code.innerHTML.split("\n");
     const isComment = (i) => lines[i]?.includes("///");
     const first = lines.findIndex((_, i) => !isComment(i - 1) && [0, 1, 2, 3, 4, 5].every((k) => isComment(i + k)));
@@ -29,13 +43,14 @@ addEventListener("DOMContentLoaded", () => {
     const from = first + ([3, 2].find((n) => isEnd(first + n - 1)) ?? 1);
     const end = lines.findIndex((_, i) => i > from && !isComment(i));
     const [shown, folded, after] = [lines.slice(0, from), lines.slice(from, end), lines.slice(end)].map((part) => part.join("\n"));
-    code.innerHTML = `${shown}\n<span hidden>${folded}\n</span>${after}`;
+    code.innerHTML = `${shown}\n<span class="contract-gap hljs-comment">/// …\n</span><span hidden>${folded}\n</span>${after}`;
+    const gap = code.querySelector(".contract-gap");
     const rest = code.querySelector("[hidden]");
     const button = document.createElement("button");
     button.type = "button";
     button.className = "contract-rest";
     const show = (hidden) => {
-      rest.hidden = hidden;
+      [rest.hidden, gap.hidden] = [hidden, !hidden];
       button.textContent = hidden ? `Show ${end - from} more lines of the contract` : "Show fewer lines";
       button.setAttribute("aria-expanded", !hidden);
     };

@@ -26,6 +26,6 @@ touch.pieces.ring = (piece, call) => {
     says.textContent = `${half}. Each rank has sent ${at} of ${2 * (p - 1)} messages, ${(at / p).toFixed(2)} times the list.`;
   };
   piece.append(touch.make("div", { className: "touch-row" }, ranks.row, touch.make("span", { className: "touch-control" }, back, next)), board, says,
-    touch.make("p", { className: "touch-note" }, "A cell counts the ranks that are already summed into this chunk."));
+    touch.make("p", { className: "touch-note" }, "A cell counts the ranks already summed into this chunk. Outlined: received in this step. Bold: complete."));
   show();
 };

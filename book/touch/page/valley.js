@@ -24,6 +24,8 @@ touch.pieces.valley = (piece, call) => {
     const at = (i, n) => 6 + (288 * i) / Math.max(1, n - 1);
     const top = Math.max(...rates);
     curve.replaceChildren(
+      touch.make("text", { x: 6, y: 140, class: "touch-axis" }, "loss (solid), learning rate (dashed)"),
+      touch.make("text", { x: 294, y: 140, "text-anchor": "end", class: "touch-axis" }, "step →"),
       line(rates.map((r, i) => [at(i, losses.length), 138 - 128 * (r / top)]), "touch-rate"),
       line(logs.map((l, i) => [at(i, losses.length), 10 + (4 - l) * (128 / 12)]), "touch-walk"),
     );
@@ -34,6 +36,6 @@ touch.pieces.valley = (piece, call) => {
   };
   piece.append(touch.make("div", { className: "touch-row" }, optimizer.row, schedule.row, rate.row, momentum.row, steps.row),
     touch.make("div", { className: "touch-row" }, map, curve), says,
-    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: first, lines of equal loss and the parameters after each step; then, by step, the loss (from 10⁻⁸ to 10⁴, logarithmic) and the learning rate (dashed). The range test uses each rate for one step only, and diverges later than a constant rate."));
+    touch.make("p", { className: "touch-note" }, "The loss (x² + 20 y²)/2 of two parameters x and y: first, lines of equal loss and the parameters after each step; then, by step, the loss (from 10⁻⁸ to 10⁴, logarithmic) and the learning rate (dashed, as a share of its peak). The range test uses each rate for one step only, and diverges later than a constant rate."));
   show();
 };

@@ -175,6 +175,7 @@ pub fn candidate<const M: u8>(work: &Work, machine: &Machine, tensor: u64, pipel
     let bytes = model + held * sample;
     let fits = bytes <= machine.memory;
     let fits = if M == 9 { bytes < machine.memory } else { fits };
+    let fits = M == 10 || fits;
     Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits }
 }
 
@@ -199,10 +200,10 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
         all.push((inside, p, Stage::Zero0));
     }
     let all = all.into_iter();
-    let all: Vec<Choice> = all.map(|(t, p, s)| candidate::<M>(work, machine, t, p, s)).collect();
-    let first = all.iter().find(|c| c.fits);
-    let least = all.iter().min_by_key(|c| c.bytes);
+    let kept: Vec<Choice> = all.map(|(t, p, s)| candidate::<M>(work, machine, t, p, s)).collect();
+    let first = kept.iter().find(|c| c.fits);
+    let least = kept.iter().min_by_key(|c| c.bytes);
     let first = if M == 1 { None } else { first };
-    let least = if M == 8 { all.last() } else { least };
+    let least = if M == 8 { kept.last() } else { least };
     *first.or(least).expect("there is always one candidate")
 }

@@ -67,8 +67,8 @@ pub trait Link {
 // ANCHOR_END: Link
 
 // ANCHOR: Collective
-/// The collective operations that training needs from a group of ranks, besides their messages. Every rank makes the same calls
-/// in the same order.
+/// The collective operations that training needs from a group of ranks, besides their messages. Every rank makes
+/// the same calls in the same order.
 pub trait Collective: Link + Send {
     /// Replaces `data` by its sum over all ranks, bit-identical on each.
     ///

@@ -53,12 +53,13 @@ pub struct Choice {
     pub data: u64,
     /// What the copies share: the stage of ZeRO.
     pub stage: Stage,
-    /// Samples in a micro-batch. With `pipeline` above 1: 1. Otherwise the most that fit, but at least 1 and at most the share.
+    /// Samples in a micro-batch. With `pipeline` above 1: 1.
+    /// Otherwise the most that fit, but at least 1 and at most the share.
     pub micro_batch: u64,
     /// Micro-batches in a step: share / `micro_batch`.
     pub micro_batches: u64,
     /// Bytes that a rank keeps: the sum of `bytes_per_rank(parameters / parts, each, stage, data)`, where parts = tensor ·
-    /// pipeline, and for each sample in min(`pipeline`, `micro_batches`) micro-batches `activations / parts`.
+    /// pipeline, and `activations / parts` for each sample of min(`pipeline`, `micro_batches`) micro-batches.
     pub bytes: u64,
     /// Whether these are at most the memory of a rank.
     pub fits: bool,

@@ -117,7 +117,7 @@ impl RectPlot {
             out.shape("rect", attributes, r.colour % COLOURS, &r.hover);
             let (room, letters) = (((width - 8.0) / SMALL).max(0.0) as usize, r.label.chars().count());
             // A label of which less than half would be left says nothing; the tooltip has it.
-            if room >= 3 && 2 * room > letters {
+            if room >= letters.min(3) && 2 * room > letters {
                 let mut label = r.label.clone();
                 if letters > room {
                     label = label.chars().take(room - 1).chain(['…']).collect();
