@@ -167,15 +167,15 @@ pub fn candidate<const M: u8>(work: &Work, machine: &Machine, tensor: u64, pipel
     let free = machine.memory.saturating_sub(model);
     let micro_batch =
         if pipeline > 1 { 1 } else { (free / sample).clamp(1, share) };
-    let micro_batch = if M == 5 { 1 } else { micro_batch };
+    let micro_batch = if M == 1 { 1 } else { micro_batch };
     let micro_batches = share.div_ceil(micro_batch);
     let held = pipeline.min(micro_batches) * micro_batch;
-    let held = if M == 6 && pipeline > 1 { micro_batches } else { held };
-    let held = if M == 7 { pipeline * micro_batch } else { held };
+    let held = if M == 2 && pipeline > 1 { micro_batches } else { held };
+    let held = if M == 3 { pipeline * micro_batch } else { held };
     let bytes = model + held * sample;
     let fits = bytes <= machine.memory;
-    let fits = if M == 9 { bytes < machine.memory } else { fits };
-    let fits = M == 10 || fits;
+    let fits = if M == 4 { bytes < machine.memory } else { fits };
+    let fits = M == 5 || fits;
     Choice { tensor, pipeline, data, stage, micro_batch, micro_batches, bytes, fits }
 }
 
@@ -200,10 +200,10 @@ pub fn choose<const M: u8>(work: &Work, machine: &Machine) -> Choice {
         all.push((inside, p, Stage::Zero0));
     }
     let all = all.into_iter();
-    let kept: Vec<Choice> = all.map(|(t, p, s)| candidate::<M>(work, machine, t, p, s)).collect();
+    let kept: Vec<Choice> = all.map(|(t, p, s)| candidate::<0>(work, machine, t, p, s)).collect();
     let first = kept.iter().find(|c| c.fits);
     let least = kept.iter().min_by_key(|c| c.bytes);
     let first = if M == 1 { None } else { first };
-    let least = if M == 8 { kept.last() } else { least };
+    let least = if M == 5 { kept.last() } else { least };
     *first.or(least).expect("there is always one candidate")
 }

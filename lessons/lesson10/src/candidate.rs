@@ -66,9 +66,9 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.6";
 };
 
 pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.6" candidate;
-    5 "The micro-batch is always one sample; take the largest that fits.";
-    6 "A stage holds the activations of all micro-batches, as in GPipe; in 1F1B it holds at most `pipeline`.";
-    7 "A stage holds `pipeline` micro-batches even if there are fewer.";
-    10 "`fits` is true for each split; it is whether `bytes` is at most the memory of a rank.";
-    9 "A split fits if its bytes are at most the memory: <= and not <.";
+    1 "The micro-batch is always one sample; take the largest that fits.";
+    2 "A stage holds the activations of all micro-batches, as in GPipe; in 1F1B it holds at most `pipeline`.";
+    3 "A stage holds `pipeline` micro-batches even if there are fewer.";
+    4 "A split fits if its bytes are at most the memory: <= and not <.";
+    5 "`fits` is true for each split; it is whether `bytes` is at most the memory of a rank.";
 };

@@ -65,7 +65,10 @@ pub fn facts(c: Choice) -> Facts {
         .values("data", c.data)
         .cause("`data` is the number of all ranks divided by `tensor` · `pipeline`.")
         .values("micro_batch", c.micro_batch)
-        .cause("Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1. The share, parameters and activations are rounded up.")
+        .cause(
+            "Without a pipeline: as many samples as fit beside the model, at least 1, at most the share. With one: 1. The share, \
+             parameters and activations are rounded up.",
+        )
         .values("micro_batches", c.micro_batches)
         .cause("The share is `batch` / `data`, and `micro_batches` is the share / `micro_batch`, both rounded up.")
         .values("bytes", c.bytes)
@@ -91,7 +94,7 @@ pub const CHECKS: &[Check<Lesson10>] = rows! { "10.7";
             "After `Zero0` come `Zero1` and `Zero2`: return the first that fits." =>
             |_| [(1, 4), (2, 4), (3, 2)].iter().flat_map(|&size| cases(work(100), size, |c| [Zero1, Zero2].contains(&c.stage))).collect();
         splits_layers_inside_a_node_then_over_nodes: "each divisor of `ranks_per_node`",
-            "Another candidate is the first that fits: compare the list: each divisor of `ranks_per_node`; then of `nodes`, with `tensor` = \
+            "Another candidate is the first that fits. Compare the list: each divisor of `ranks_per_node`; then of `nodes`, with `tensor` = \
              `ranks_per_node`." => |d| {
             // The divisors of 12 and 6 are not all powers of two; 8 divides the ranks of 12 × 4, but not the nodes.
             let sizes = [(2, 12), (4, 6), (6, 4), (12, 4), (9, 1), (7, 2)];
@@ -144,5 +147,5 @@ pub const MISTAKES: &[Mistake<Lesson10>] = mistakes! { "10.7" choose;
     2 "ZeRO 3 is a candidate over slow links, too: it needs one node, or links between nodes that are as fast as those inside.";
     3 "Only powers of two are tried; each divisor of `ranks_per_node` is a candidate.";
     4 "There may be more stages than layers.";
-    8 "If none fits, the last candidate is returned; return the one with the fewest bytes.";
+    5 "If none fits, the last candidate is returned; return the one with the fewest bytes.";
 };
